@@ -104,14 +104,14 @@ bool may_send_again(Repeat repeat, const Error& error) {
   return false;
 }
 
-void pause_for(milliseconds delay, const std::stop_token& stop) {
+}  // namespace
+
+void pause_for(Milliseconds delay, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any changed;
   std::unique_lock lock(mutex);
   changed.wait_for(lock, stop, delay, [] { return false; });
 }
-
-}  // namespace
 
 std::string make_id(std::string_view queue) {
   return to_string(make_job_id(SystemClock().now(), queue_bits(queue.empty() ? "default" : queue),
@@ -224,29 +224,9 @@ Result<Job> Client::get(std::string_view id, const GetJob& options) {
 }
 
 Result<Job> Client::wait(std::string_view id, Milliseconds timeout) {
-  const auto began = std::chrono::steady_clock::now();
-  const auto deadline = began + timeout;
-  // A job of a transaction comes a moment after its commit: until then there is none.
-  const auto comes = options_.try_again ? std::min(began + kCommitPatience, deadline) : began;
-  for (;;) {
-    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
-    GetJob options{.include = {"result"}, .until_final = true};
-    options.wait = std::clamp(left, milliseconds{0}, kLongestWait);
-    auto found = get(id, options);
-    const bool is_missing = !found && found.error().problem() == Problem::kNotFound;
-    if (is_missing && std::chrono::steady_clock::now() < comes) {
-      pause_for(kCommitPause, options_.stop);
-      if (!options_.stop.stop_requested()) continue;
-    }
-    if (!found || found->is_final()) return found;
-    if (left > options.wait) continue;
-    Error error;
-    error.kind = ErrorKind::kWaitTimeout;
-    error.code = "wait_timeout";
-    error.message = fmt::format("job {} is {} and has not ended within {} ms", id, found->state,
-                                timeout.count());
-    return std::unexpected(std::move(error));
-  }
+  return wait_for_end(options_, fmt::format("job {}", id), timeout, [&](Milliseconds wait) {
+    return get(id, {.include = {"result"}, .until_final = true, .wait = wait});
+  });
 }
 
 Result<Page<Job>> Client::list(const JobFilter& filter) {

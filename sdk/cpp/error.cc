@@ -21,6 +21,7 @@ constexpr std::array kProblems = {
     Named{Problem::kNotFound, "NotFound", "not_found"},
     Named{Problem::kValidationFailed, "ValidationFailed", "validation_failed"},
     Named{Problem::kDuplicateJob, "DuplicateJob", "duplicate_job"},
+    Named{Problem::kDuplicateWorkflow, "DuplicateWorkflow", "duplicate_workflow"},
     Named{Problem::kIdMismatch, "IdMismatch", "id_mismatch"},
     Named{Problem::kIdempotencyMismatch, "IdempotencyMismatch", "idempotency_mismatch"},
     Named{Problem::kInvalidState, "InvalidState", "invalid_state"},
@@ -77,6 +78,8 @@ void throw_error(Error error) {
       throw_as<Problem::kValidationFailed>(std::move(error));
     case Problem::kDuplicateJob:
       throw_as<Problem::kDuplicateJob>(std::move(error));
+    case Problem::kDuplicateWorkflow:
+      throw_as<Problem::kDuplicateWorkflow>(std::move(error));
     case Problem::kIdMismatch:
       throw_as<Problem::kIdMismatch>(std::move(error));
     case Problem::kIdempotencyMismatch:

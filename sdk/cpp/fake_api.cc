@@ -11,51 +11,8 @@ namespace {
 
 constexpr std::string_view kJobs = "/v1/jobs";
 
-std::string url_decode(std::string_view text) {
-  const auto digit = [](char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; };
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%' || i + 2 >= text.size()) {
-      out += text[i];
-      continue;
-    }
-    out += static_cast<char>(digit(text[i + 1]) << 4 | digit(text[i + 2]));
-    i += 2;
-  }
-  return out;
-}
-
-std::vector<std::string> split(std::string_view text, char at) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(at), text.size());
-    parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
-
-// The parameter `name`; empty if there is none.
-std::string parameter(std::string_view query, std::string_view name) {
-  for (const std::string& pair : split(query, '&')) {
-    const std::size_t equals = pair.find('=');
-    if (equals == name.size() && pair.starts_with(name)) return url_decode(pair.substr(equals + 1));
-  }
-  return {};
-}
-
 bool contains(const std::vector<std::string>& values, std::string_view value) {
   return std::ranges::find(values, value) != values.end();
-}
-
-void write(JsonWriter& json, std::string_view name, const std::optional<Timestamp>& time) {
-  json.key(name);
-  time ? json.string(write_time(*time)) : json.null();
-}
-
-void write(JsonWriter& json, std::string_view name, const std::optional<Milliseconds>& time) {
-  json.key(name);
-  time ? json.integer(time->count()) : json.null();
 }
 
 void write_error(JsonWriter& json, const JobError& error) {
@@ -88,10 +45,6 @@ void write_progress(JsonWriter& json, const FakeJob& job) {
   }
   if (!job.checkpoint.empty()) json.key("checkpoint").raw(job.checkpoint);
   json.end_object();
-}
-
-Response json_response(int status, std::string body) {
-  return {.status = status, .body = std::move(body)};
 }
 
 }  // namespace
@@ -138,34 +91,25 @@ std::string encode_fake(const FakeJob& job, const std::vector<std::string>& incl
     write(json, "scheduled_at", job.schedule->scheduled_at);
     json.end_object();
   }
+  if (job.workflow) {
+    json.key("workflow").begin_object().key("id").string(job.workflow->id);
+    write(json, "name", job.workflow->name);
+    write(json, "ref", job.workflow->ref);
+    json.key("number");
+    job.workflow->number ? json.integer(*job.workflow->number) : json.null();
+    json.key("role").string(job.workflow->role).end_object();
+  }
   if (!spec.tracestate.empty()) json.key("tracestate").string(spec.tracestate);
   if (contains(include, "payload")) json.key("payload").raw(spec.payload);
   if (contains(include, "result")) json.key("result").raw(job.result.value_or("null"));
   return json.end_object().take();
 }
 
-std::string FakeJobs::problem(const Refusal& refusal) {
-  JsonWriter json;
-  json.begin_object().key("status").integer(refusal.status).key("code").string(refusal.code);
-  json.key("detail").string(refusal.detail);
-  if (!refusal.errors.empty()) {
-    json.key("errors").begin_array();
-    for (const FieldError& fault : refusal.errors) {
-      json.begin_object().key("pointer").string(fault.where);
-      json.key("detail").string(fault.detail).end_object();
-    }
-    json.end_array();
-  }
-  return json.end_object().take();
-}
-
-Response FakeJobs::refused(const Refusal& refusal) {
-  return json_response(refusal.status, problem(refusal));
-}
-
 Result<Response> FakeJobs::send(const Request& request) {
   const std::lock_guard lock(mutex_);
-  return answer(request);
+  auto response = answer(request);
+  run_released();
+  return response;
 }
 
 Response FakeJobs::answer(const Request& request) {
@@ -175,17 +119,19 @@ Response FakeJobs::answer(const Request& request) {
   if (path == kJobs && request.method == "POST") return submit_one(request);
   if (path == kJobs) return list(query);
   if (path == "/v1/jobs/batch") return submit_batch(request);
-  if (!path.starts_with(kJobs)) return answer_setup(request, path);
+  if (!path.starts_with(kJobs)) return answer_others(request, path, query);
   const auto parts = split(path.substr(kJobs.size() + 1), '/');
   if (parts.empty()) return refused({});
   return answer_job(url_decode(parts[0]), parts.size() > 1 ? parts[1] : "", request);
 }
 
-// A request on queues, limits or schedules.
-Response FakeJobs::answer_setup(const Request& request, std::string_view path) {
+// A request on workflows, queues, limits or schedules.
+Response FakeJobs::answer_others(const Request& request, std::string_view path,
+                                 std::string_view query) {
   constexpr std::string_view kRoot = "/v1/";
   const auto parts = split(path.substr(std::min(path.size(), kRoot.size())), '/');
   const std::string kind = parts.empty() ? "" : parts[0];
+  if (kind == "workflows") return workflows_.answer(request, parts, query);
   const std::string name = parts.size() > 1 ? url_decode(parts[1]) : "";
   if (kind == "queues" || kind == "limits" || kind == "schedules") {
     const std::string_view action = parts.size() > 2 ? parts[2] : std::string_view();
@@ -195,7 +141,7 @@ Response FakeJobs::answer_setup(const Request& request, std::string_view path) {
       return *std::move(known);
     }
   }
-  return refused({.detail = "the fake has no such call; use a server for it"});
+  return refused({.detail = std::string(kNoSuchCall)});
 }
 
 Response FakeJobs::trigger(const std::string& schedule) {
@@ -251,11 +197,9 @@ Response FakeJobs::answer_job(const std::string& id, std::string_view action,
 
 Response FakeJobs::submit_one(const Request& request) {
   NewJob spec = read_new_job(JsonView(request.body));
-  for (const auto& [name, value] : request.headers) {
-    if (name == "Idempotency-Key") spec.idempotency_key = value;
-  }
+  if (auto key = header_of(request, "Idempotency-Key"); !key.empty()) spec.idempotency_key = key;
   if (auto faults = faults_of(spec, ""); !faults.empty()) {
-    return refused({422, "validation_failed", "the request has faults", std::move(faults)});
+    return refused(faulty(std::move(faults)));
   }
   const auto job = submit(std::move(spec), request.body);
   if (!job) return refused(job.error());
@@ -274,24 +218,21 @@ Response FakeJobs::submit_batch(const Request& request) {
     if (names_no_limit(spec)) faults.push_back({at, std::string(kNoSuchLimit)});
     std::ranges::move(faults, std::back_inserter(all_faults));
   }
-  if (!all_faults.empty()) {
-    return refused({422, "validation_failed", "the request has faults", std::move(all_faults)});
-  }
+  if (!all_faults.empty()) return refused(faulty(std::move(all_faults)));
   JsonWriter json;
   json.begin_object().key("results").begin_array();
   for (const JsonView item : jobs) {
     NewJob spec = read_new_job(item);
     auto faults = faults_of(spec, "");
-    const Answer<std::pair<FakeJob*, bool>> job =
-        faults.empty() ? submit(std::move(spec), item.text())
-                       : std::unexpected(Refusal{422, "validation_failed", "the request has faults",
-                                                 std::move(faults)});
+    const Answer<std::pair<FakeJob*, bool>> job = faults.empty()
+                                                      ? submit(std::move(spec), item.text())
+                                                      : std::unexpected(faulty(std::move(faults)));
     json.begin_object().key("status");
     if (job) {
       json.integer(job->second ? 201 : 200).key("id").string(job->first->spec.id);
       json.key("state").string(job->first->state);
     } else {
-      json.integer(job.error().status).key("error").raw(problem(job.error()));
+      json.integer(job.error().status).key("error").raw(problem_of(job.error()));
     }
     json.end_object();
   }
@@ -300,12 +241,6 @@ Response FakeJobs::submit_batch(const Request& request) {
 
 // Newest first. The cursor is the number of the previous page's last job.
 Response FakeJobs::list(std::string_view query) {
-  const auto wanted = [&query](std::string_view name, const std::vector<std::string>& values) {
-    const auto any_of = split(parameter(query, name), ',');
-    return any_of.empty() || std::ranges::any_of(any_of, [&values](const std::string& each) {
-             return contains(values, each);
-           });
-  };
   const auto number = [&query](std::string_view name, std::uint64_t otherwise) {
     return JsonView(parameter(query, name)).natural().value_or(otherwise);
   };
@@ -320,8 +255,10 @@ Response FakeJobs::list(std::string_view query) {
   for (auto id = order_.rbegin(); id != order_.rend(); ++id) {
     const FakeJob& job = jobs_.at(*id);
     if (job.number >= before) continue;
-    if (!wanted("state", {job.state}) || !wanted("queue", {job.spec.queue})) continue;
-    if (!wanted("type", {job.spec.type}) || !wanted("tag", job.spec.tags)) continue;
+    const bool is_wanted =
+        matches(query, "state", {job.state}) && matches(query, "queue", {job.spec.queue}) &&
+        matches(query, "type", {job.spec.type}) && matches(query, "tag", job.spec.tags);
+    if (!is_wanted) continue;
     has_more = count == limit;
     if (has_more) break;
     json.raw(encode_fake(job, include));

@@ -184,6 +184,21 @@ FakeJob& FakeJobs::store(NewJob spec) {
   return jobs_.emplace(order_.back(), std::move(job)).first->second;
 }
 
+FakeJob& FakeJobs::release(NewJob spec) {
+  FakeJob& job = store(std::move(spec));
+  if (mode_ == FakeMode::kInline) released_.push_back(job.spec.id);
+  return job;
+}
+
+void FakeJobs::run_released() {
+  while (!released_.empty()) {
+    FakeJob* const job = find(std::exchange(released_.front(), {}));
+    released_.pop_front();
+    const bool is_due = job != nullptr && job->state == "ready";
+    if (is_due && handlers_.has(job->spec.type)) run(*job, handlers_);
+  }
+}
+
 FakeJob* FakeJobs::holder_of(const NewJob& spec) {
   if (!spec.unique) return nullptr;
   for (auto& [id, job] : jobs_) {
@@ -217,6 +232,10 @@ auto FakeJobs::retry(const std::string& id, JsonView options) -> Answer<FakeJob*
     return std::unexpected(
         Refusal{409, "invalid_state", "the job has not ended; only an ended job can be retried"});
   }
+  if (job->workflow && job->workflow->number) {
+    return std::unexpected(Refusal{409, "invalid_state",
+                                   "the job is a member's; retry it by its workflow, on a server"});
+  }
   job->run_at = read_time(options["run_at"].string().value_or("")).value_or(now_);
   job->state = job->run_at > now_ ? "scheduled" : "ready";
   if (options["reset_attempts"].boolean().value_or(true)) job->attempt = 0;
@@ -237,6 +256,7 @@ void FakeJobs::end(FakeJob& job, std::string_view state) {
   job.state = state;
   job.finished_at = now_;
   ++job.version;
+  workflows_.job_ended(job);
 }
 
 std::size_t FakeJobs::drain() {
@@ -279,7 +299,7 @@ void FakeJobs::run(FakeJob& job, const Handlers& handlers) {
   ++job.attempt;
   ++job.version;
   auto pending = std::make_shared<Context::Pending>();
-  Context context({.id = job.spec.id,
+  ClaimedJob claim{.id = job.spec.id,
                    .queue = job.spec.queue,
                    .type = job.spec.type,
                    .payload = job.spec.payload,
@@ -292,8 +312,9 @@ void FakeJobs::run(FakeJob& job, const Handlers& handlers) {
                    .traceparent = job.spec.traceparent,
                    .tracestate = job.spec.tracestate,
                    .schedule = job.schedule,
-                   .checkpoint = job.checkpoint},
-                  pending);
+                   .checkpoint = job.checkpoint};
+  workflows_.describe(job, claim);
+  Context context(std::move(claim), pending);
   job.stop = context.stop_;
   const std::stop_callback told(job.stop.get_token(), [&pending] {
     const std::lock_guard lock(pending->mutex);
@@ -317,6 +338,12 @@ void FakeJobs::run(FakeJob& job, const Handlers& handlers) {
 
 void FakeJobs::settle(FakeJob& job, Outcome outcome) {
   ++job.version;
+  if (const auto refusal = workflows_.grow(job, std::move(outcome.grow))) {
+    outcome = Outcome::failed({.type = "outcome_refused", .message = refusal->detail});
+    for (const FieldError& fault : refusal->errors) {
+      outcome.error->message += fmt::format("; {}: {}", fault.where, fault.detail);
+    }
+  }
   if (outcome.outcome == "succeeded") {
     job.result = outcome.result.empty() ? "null" : std::move(outcome.result);
     end(job, "succeeded");

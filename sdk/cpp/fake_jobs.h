@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -11,7 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "fake_answer.h"
 #include "fake_setup.h"
+#include "fake_workflows.h"
 #include "millrace/fake.h"
 #include "millrace/json.h"
 #include "millrace/transport.h"
@@ -37,6 +40,7 @@ struct FakeJob {
   std::optional<std::string> result;
   std::vector<LogLine> logs;
   std::optional<JobSchedule> schedule;  // that was triggered for it
+  std::optional<JobWorkflow> workflow;  // that it belongs to
   std::stop_source stop;                // for the running attempt
 
   bool has_ended() const { return finished_at.has_value(); }
@@ -56,26 +60,20 @@ class FakeJobs : public Transport {
   std::vector<Job> enqueued(std::string_view type) const;
 
  private:
-  struct Refusal {
-    int status = 404;
-    std::string code = "not_found";
-    std::string detail = "there is no such job";
-    std::vector<FieldError> errors{};
-  };
+  friend class FakeWorkflows;
+  using Refusal = FakeRefusal;
   template <typename T>
   using Answer = std::expected<T, Refusal>;
 
   // --- The API (fake_api.cc).
   Response answer(const Request& request);
   Response answer_job(const std::string& id, std::string_view action, const Request& request);
-  Response answer_setup(const Request& request, std::string_view path);
+  Response answer_others(const Request& request, std::string_view path, std::string_view query);
   Response trigger(const std::string& schedule);
   std::string counts_of(const std::string& queue) const;
   Response submit_one(const Request& request);
   Response submit_batch(const Request& request);
   Response list(std::string_view query);
-  static std::string problem(const Refusal& refusal);
-  static Response refused(const Refusal& refusal);
 
   // --- The rules (fake_jobs.cc). `text` is the submission as sent, to compare repeated keys.
   Answer<std::pair<FakeJob*, bool>> submit(NewJob spec, std::string_view text);
@@ -84,6 +82,9 @@ class FakeJobs : public Transport {
   bool names_no_limit(const NewJob& spec) const;
   bool is_full(const std::string& queue) const;
   FakeJob& store(NewJob spec);
+  // Submits the job of a workflow; inline, run_released() runs it.
+  FakeJob& release(NewJob spec);
+  void run_released();
   FakeJob* holder_of(const NewJob& spec);
   Answer<FakeJob*> cancel(const std::string& id, std::string_view reason);
   Answer<FakeJob*> retry(const std::string& id, JsonView options);
@@ -97,11 +98,13 @@ class FakeJobs : public Transport {
   Handlers handlers_;
   FakeMode mode_;
   FakeSetup setup_;
+  FakeWorkflows workflows_{*this};
   Timestamp now_ = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
   std::uint64_t last_token_ = 0;
   std::uint64_t last_number_ = 0;
   std::map<std::string, FakeJob> jobs_;
-  std::vector<std::string> order_;  // ids
+  std::vector<std::string> order_;    // ids
+  std::deque<std::string> released_;  // ids; inline only
   struct Key {
     std::string text;
     std::string id;

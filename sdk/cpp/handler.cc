@@ -3,7 +3,9 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <typeinfo>
 
 #include "pending.h"
@@ -104,6 +106,7 @@ Outcome run_handler(const Handlers& handlers, Context& context) {
   }
   if (outcome.outcome != "succeeded") {
     outcome.enqueue.clear();
+    outcome.grow = {};
     return outcome;
   }
   if (!outcome.result.empty() && !is_json(outcome.result)) {
@@ -113,6 +116,9 @@ Outcome run_handler(const Handlers& handlers, Context& context) {
   }
   const std::lock_guard lock(context.pending_->mutex);
   for (NewJob& job : context.pending_->enqueued) outcome.enqueue.push_back(std::move(job));
+  Growth& grown = context.pending_->grown;
+  std::ranges::move(grown.members, std::back_inserter(outcome.grow.members));
+  std::ranges::move(grown.skip, std::back_inserter(outcome.grow.skip));
   return outcome;
 }
 

@@ -71,6 +71,12 @@ void write_ack(JsonWriter& json, const Ack& ack) {
     json.end_array();
   }
   write_wishes(json, ack.slow_down);
+  if (!ack.grow.empty()) {
+    json.key("grow").begin_object();
+    member(json, "members", ack.grow.members);
+    member(json, "skip", ack.grow.skip);
+    json.end_object();
+  }
   json.end_object();
 }
 
@@ -185,6 +191,33 @@ std::string encode_backfill(const BackfillSchedule& range) {
 std::string encode_preview(const PreviewSchedule& preview) {
   JsonWriter json;
   object(json, preview);
+  return json.take();
+}
+
+std::string encode_workflow(const NewWorkflow& workflow) {
+  JsonWriter json;
+  object(json, workflow);
+  return json.take();
+}
+
+std::string encode_members(std::span<const NewMember> members, const AddMembers& options) {
+  JsonWriter json;
+  json.begin_object().key("members").begin_array();
+  for (const NewMember& each : members) object(json, each);
+  json.end_array();
+  member(json, "by", options.by);
+  if (options.close) json.key("close").boolean(true);
+  json.end_object();
+  return json.take();
+}
+
+std::string encode_retry(const RetryWorkflow& options) {
+  JsonWriter json;
+  json.begin_object();
+  member(json, "refs", options.refs);
+  if (!options.reset_attempts) json.key("reset_attempts").boolean(false);
+  if (options.drop_limits) json.key("drop_limits").boolean(true);
+  json.end_object();
   return json.take();
 }
 

@@ -7,6 +7,7 @@
 
 #include "millrace/lease.h"
 #include "millrace/schedule.h"
+#include "millrace/workflow.h"
 
 namespace millrace::sdk {
 
@@ -16,5 +17,8 @@ std::string encode_poll(std::string_view worker_id, const PollRequest& request);
 std::string encode_trigger(const TriggerSchedule& options);
 std::string encode_backfill(const BackfillSchedule& range);
 std::string encode_preview(const PreviewSchedule& preview);
+std::string encode_workflow(const NewWorkflow& workflow);
+std::string encode_members(std::span<const NewMember> members, const AddMembers& options);
+std::string encode_retry(const RetryWorkflow& options);
 
 }  // namespace millrace::sdk

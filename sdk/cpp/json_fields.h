@@ -60,6 +60,10 @@ inline void read(JsonValue value, bool& out) {
   if (value.type() == JsonType::kBoolean) out = value.boolean();
 }
 
+inline void read(JsonValue value, std::optional<bool>& out) {
+  if (value.type() == JsonType::kBoolean) out = value.boolean();
+}
+
 template <typename Number>
 std::optional<Number> number_of(JsonValue value) {
   if (value.type() != JsonType::kNumber) return std::nullopt;
@@ -133,13 +137,14 @@ void read(JsonValue value, T& out) {
   read_members(value, out);
 }
 
+// Here and below, what keeps its text keeps it.
 template <Structure T>
 void read(JsonValue value, std::optional<T>& out) {
   T item;
+  if constexpr (requires { item.json; }) item.json = raw_text(value);
   if (read_members(value, item)) out = std::move(item);
 }
 
-// An item that keeps its text keeps it here, too.
 template <Structure T>
 void read(JsonValue value, std::vector<T>& out) {
   each_element(value, [&out](JsonValue element) {

@@ -43,4 +43,11 @@ Result<Page<Item>> read_page(std::string_view json, std::string_view what, ReadI
   return page;
 }
 
+// The same of items that have a read_members().
+template <Structure Item>
+Result<Page<Item>> read_list(std::string_view json, std::string_view what) {
+  return read_page<Item>(json, what,
+                         [](JsonValue value, Item& item) { return read_members(value, item); });
+}
+
 }  // namespace millrace::sdk

@@ -10,12 +10,6 @@
 namespace millrace::sdk {
 namespace {
 
-template <typename Item>
-Result<Page<Item>> read_list(std::string_view json, std::string_view what) {
-  return read_page<Item>(json, what,
-                         [](JsonValue value, Item& item) { return read_members(value, item); });
-}
-
 void read_field_errors(JsonValue value, std::vector<FieldError>& out) {
   each_element(value, [&out](JsonValue element) {
     FieldError fault;

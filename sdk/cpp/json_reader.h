@@ -34,6 +34,13 @@ Result<BackfillAnswer> read_backfill(std::string_view json);
 Result<ScheduleRuns> read_schedule_runs(std::string_view json);
 Result<SchedulePreview> read_preview(std::string_view json);
 Result<ScheduleChanges> read_schedule_changes(std::string_view json);
+Result<Workflow> read_workflow(std::string_view json);
+Result<Page<Workflow>> read_workflows(std::string_view json);
+Result<Page<Member>> read_workflow_members(std::string_view json);
+Result<MemberDetail> read_workflow_member(std::string_view json);
+Result<Page<GraphLine>> read_workflow_graph(std::string_view json);
+Result<WorkflowWhy> read_workflow_why(std::string_view json);
+Result<AddedMembers> read_added_members(std::string_view json);
 
 // The refusal in an answer with a status of 400 or above, whether or not its body is a problem.
 Error read_problem(int status, std::string_view body);

@@ -11,6 +11,9 @@ std::size_t size_of(const Ack& ack) {
   if (ack.error) size += ack.error->message.size() + ack.error->stack.size();
   for (const WorkerLogLine& line : ack.logs) size += line.message.size() + 64;
   for (const NewJob& job : ack.enqueue) size += job.payload.size() + 1'024;
+  for (const NewMember& member : ack.grow.members) {
+    size += member.job.payload.size() + 1'024 + member.needs.size() * 160;
+  }
   return size;
 }
 

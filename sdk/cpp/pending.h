@@ -22,6 +22,7 @@ struct Context::Pending {
   std::optional<Progress> progress;
   std::string checkpoint;
   std::vector<NewJob> enqueued;
+  Growth grown;
   std::vector<SlowDown> wishes;  // at most one per limit
   StopReason reason = StopReason::kNone;
   std::shared_ptr<const std::atomic<bool>> worker_stops;  // may be null
@@ -33,7 +34,8 @@ struct Context::Pending {
 };
 
 // Runs the job's handler and determines the outcome of the attempt: from the handler's return value
-// or exception, and from what it was told. A success includes the jobs that the handler enqueued.
+// or exception, and from what it was told. A success includes what the handler enqueued and
+// grew.
 Outcome run_handler(const Handlers& handlers, Context& context);
 
 }  // namespace millrace::sdk

@@ -252,6 +252,7 @@ bool read_members(JsonValue value, Schedule& out) {
   return each_member(value, [&out](std::string_view name, JsonValue content) {
     if (name == "name") read(content, out.name);
     if (name == "job") out.job = raw_text(content);
+    if (name == "workflow") out.workflow = raw_text(content);
     if (name == "start_at") read(content, out.start_at);
     if (name == "end_at") read(content, out.end_at);
     if (name == "paused") read(content, out.paused);
@@ -264,6 +265,7 @@ bool read_members(JsonValue value, Schedule& out) {
     if (name == "updated_at") read(content, out.updated_at);
     if (name == "last_scheduled_at") read(content, out.last_scheduled_at);
     if (name == "last_job_id") read(content, out.last_job_id);
+    if (name == "last_workflow_id") read(content, out.last_workflow_id);
     if (name == "next") read(content, out.next);
     if (name == "description") read(content, out.description);
     if (name == "warnings") read(content, out.warnings);
@@ -285,6 +287,7 @@ bool read_members(JsonValue value, ScheduleRun& out) {
     if (name == "scheduled_at") read(content, out.scheduled_at);
     if (name == "at") read(content, out.at);
     if (name == "job_id") read(content, out.job_id);
+    if (name == "workflow_id") read(content, out.workflow_id);
     if (name == "outcome") read(content, out.outcome);
     if (name == "count") read(content, out.count);
     if (name == "error") read(content, out.error);
@@ -417,7 +420,7 @@ void write_members(JsonWriter& json, const JobLimit& from) {
 }
 
 void write_members(JsonWriter& json, const NewJob& from) {
-  json.key("type").string(from.type);
+  member(json, "type", from.type);
   member(json, "id", from.id);
   member(json, "queue", from.queue);
   member(json, "priority", from.priority);
@@ -439,7 +442,7 @@ void write_members(JsonWriter& json, const NewJob& from) {
   member(json, "idempotency_key", from.idempotency_key);
   member(json, "traceparent", from.traceparent);
   member(json, "tracestate", from.tracestate);
-  json.key("payload").raw(from.payload);
+  if (!from.payload.empty()) json.key("payload").raw(from.payload);
 }
 
 void write_members(JsonWriter& json, const NewSchedule& from) {

@@ -1,10 +1,11 @@
 // Made by tools/types from docs/reference/openapi.yaml; do not edit.
-// Reads and writes the structures of millrace/shapes.h.
+// Reads and writes the structures of millrace/shapes.h and millrace/workflow_shapes.h.
 #pragma once
 
 #include "json_fields.h"
 #include "millrace/json.h"
 #include "millrace/shapes.h"
+#include "millrace/workflow_shapes.h"
 
 namespace millrace::sdk {
 
@@ -38,6 +39,18 @@ bool read_members(JsonValue value, Breaker& out);
 bool read_members(JsonValue value, Limit& out);
 bool read_members(JsonValue value, Why& out);
 bool read_members(JsonValue value, SeenWorker& out);
+bool read_members(JsonValue value, Need& out);
+bool read_members(JsonValue value, NewMember& out);
+bool read_members(JsonValue value, WorkflowUnique& out);
+bool read_members(JsonValue value, NewWorkflow& out);
+bool read_members(JsonValue value, WorkflowCallbacks& out);
+bool read_members(JsonValue value, Workflow& out);
+bool read_members(JsonValue value, Member& out);
+bool read_members(JsonValue value, MemberDetail& out);
+bool read_members(JsonValue value, GraphLine& out);
+bool read_members(JsonValue value, WorkflowBlocking& out);
+bool read_members(JsonValue value, WorkflowWhy& out);
+bool read_members(JsonValue value, AddedMembers& out);
 
 // The members of an object, without its brackets.
 void write_members(JsonWriter& json, const RetryPolicy& from);
@@ -49,5 +62,9 @@ void write_members(JsonWriter& json, const PreviewSchedule& from);
 void write_members(JsonWriter& json, const Rate& from);
 void write_members(JsonWriter& json, const Breaker& from);
 void write_members(JsonWriter& json, const LimitSettings& from);
+void write_members(JsonWriter& json, const Need& from);
+void write_members(JsonWriter& json, const NewMember& from);
+void write_members(JsonWriter& json, const WorkflowUnique& from);
+void write_members(JsonWriter& json, const NewWorkflow& from);
 
 }  // namespace millrace::sdk

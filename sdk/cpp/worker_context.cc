@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <condition_variable>
+#include <stdexcept>
 
 #include "base/ascii.h"
 #include "base/clock.h"
@@ -13,6 +14,7 @@
 #include "millrace/client.h"
 #include "millrace/json.h"
 #include "pending.h"
+#include "workflow_jobs.h"
 
 namespace millrace::sdk {
 namespace {
@@ -38,6 +40,15 @@ std::string_view known_level(std::string_view level) {
   if (lower == "warning") return "warn";
   if (lower == "fatal" || lower == "critical") return "error";
   return "info";
+}
+
+// Only a member can grow its workflow: when a callback runs, the workflow has ended.
+void require_member(const ClaimedJob& job) {
+  if (job.workflow && job.workflow->role == "member") return;
+  throw std::logic_error(fmt::format(
+      "job {} is no member of a workflow, so it can't add or skip members; submit jobs by "
+      "enqueue()",
+      job.id));
 }
 
 }  // namespace
@@ -97,6 +108,51 @@ void Context::enqueue(NewJob job) {
   if (job.id.empty()) job.id = make_id(job.queue);
   const std::lock_guard lock(pending_->mutex);
   pending_->enqueued.push_back(std::move(job));
+}
+
+const Parent& Context::parent(std::string_view ref) const {
+  const auto found = std::ranges::find(
+      job_.parents, ref, [](const auto& each) -> std::string_view { return each.first; });
+  if (found != job_.parents.end()) return found->second;
+  std::string known;
+  for (const auto& [name, parent] : job_.parents) known += known.empty() ? name : ", " + name;
+  throw std::out_of_range(fmt::format("the job has no parent {}; {}", ref,
+                                      known.empty() ? "it has none" : "it has " + known));
+}
+
+std::string_view Context::result_of(std::string_view ref) const {
+  const Parent& found = parent(ref);
+  if (found.state != "succeeded") {
+    throw NoResult(fmt::format("the parent {} has no result: it is {}{}{}; its job is {}", ref,
+                               found.state, found.reason.empty() ? "" : ", ", found.reason,
+                               found.id.empty() ? "none" : found.id));
+  }
+  if (!found.omitted.empty()) {
+    throw NoResult(fmt::format("the result of the parent {} was left out: {}; its job is {}", ref,
+                               found.omitted, found.id));
+  }
+  return found.result.empty() ? "null" : std::string_view(found.result);
+}
+
+Need Context::add(std::string ref, NewJob job, std::vector<Need> needs, Needed needed) {
+  require_member(job_);
+  if (ref.empty()) throw std::invalid_argument("a member that a handler adds needs a ref");
+  Need need(ref);
+  const std::lock_guard lock(pending_->mutex);
+  auto& members = pending_->grown.members;
+  if (std::ranges::find(members, ref, &NewMember::ref) != members.end()) {
+    throw std::invalid_argument(fmt::format("the handler has added a member {} already", ref));
+  }
+  members.push_back(
+      new_member(std::move(ref), with_trace(std::move(job)), std::move(needs), needed));
+  return need;
+}
+
+void Context::skip(std::string ref) {
+  require_member(job_);
+  if (ref.empty()) throw std::invalid_argument("name the member to skip by its ref");
+  const std::lock_guard lock(pending_->mutex);
+  pending_->grown.skip.push_back(std::move(ref));
 }
 
 void Context::progress(Progress progress, std::string checkpoint) {

@@ -344,7 +344,8 @@ Ack WorkerCore::handle(Context& context) {
           .delay = outcome.delay,
           .logs = context.pending_->take_logs(kMaxLogLines),
           .enqueue = std::move(outcome.enqueue),
-          .slow_down = std::move(wishes)};
+          .slow_down = std::move(wishes),
+          .grow = std::move(outcome.grow)};
 }
 
 void WorkerCore::notice_failure(const Context& context, const Outcome& outcome) {

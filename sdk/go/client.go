@@ -290,7 +290,7 @@ func plain(err error) error {
 // CallOption changes a single call.
 type CallOption func(*call)
 
-// IfMatch makes a call fail with ErrVersionConflict unless the job, queue or schedule has this
+// IfMatch makes a call fail with ErrVersionConflict unless the job, queue, schedule or workflow has this
 // version.
 func IfMatch(version int64) CallOption {
 	return func(r *call) { r.header = append(r.header, [2]string{"If-Match", formatInt(version)}) }
@@ -327,6 +327,27 @@ func get(path string) call { return call{method: http.MethodGet, path: path} }
 
 func post(path string, body []byte) call {
 	return call{method: http.MethodPost, path: path, body: body}
+}
+
+// each returns an iterator over the items of all pages.
+func each[T any](page func(cursor string) (*Page[T], error), cursor string) func(yield func(*T, error) bool) {
+	return func(yield func(*T, error) bool) {
+		for at := cursor; ; {
+			page, err := page(at)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range page.Items {
+				if !yield(&page.Items[i], nil) {
+					return
+				}
+			}
+			if at = page.NextCursor; at == "" {
+				return
+			}
+		}
+	}
 }
 
 // Page is one page of a list.

@@ -91,24 +91,30 @@ func TestJobsHaveTheAPIsForm(t *testing.T) {
 		"/v1/queues":         new(millrace.Page[millrace.QueueInfo]),
 		"/v1/schedules/s":    new(millrace.Schedule),
 	} {
-		answer := must[*http.Response](t)(http.Get(server.URL + path))
-		var raw any
-		if err := json.NewDecoder(answer.Body).Decode(&raw); err != nil {
-			t.Fatal(path, err)
-		}
-		_ = answer.Body.Close()
-		data, _ := json.Marshal(raw)
-		if err := json.Unmarshal(data, value); err != nil {
-			t.Fatal(path, err)
-		}
-		var again any
-		encoded, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(path, err)
-		}
-		_ = json.Unmarshal(encoded, &again)
-		wants(t, path, again, raw)
+		hasTheAPIsForm(t, server.URL, path, value)
 	}
+}
+
+// hasTheAPIsForm checks that an answer, read into the value, is written again as the server wrote it.
+func hasTheAPIsForm(t *testing.T, url, path string, value any) {
+	t.Helper()
+	answer := must[*http.Response](t)(http.Get(url + path))
+	var raw any
+	if err := json.NewDecoder(answer.Body).Decode(&raw); err != nil {
+		t.Fatal(path, err)
+	}
+	_ = answer.Body.Close()
+	data, _ := json.Marshal(raw)
+	if err := json.Unmarshal(data, value); err != nil {
+		t.Fatal(path, err)
+	}
+	var again any
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(path, err)
+	}
+	_ = json.Unmarshal(encoded, &again)
+	wants(t, path, again, raw)
 }
 
 func TestSubmissionsAreOnceOnly(t *testing.T) {

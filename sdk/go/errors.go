@@ -81,17 +81,19 @@ func (k *errorKind) Error() string { return "millrace: " + k.text }
 //
 // [docs/reference/errors.md]: https://github.com/millrace/millrace/blob/main/docs/reference/errors.md
 var (
-	// ErrNotFound: the job, queue or schedule does not exist, or the token may not see it.
+	// ErrNotFound: the job, queue, schedule or workflow does not exist, or the token may not see it.
 	ErrNotFound error = &errorKind{"not_found", "not found"}
 	// ErrValidationFailed: a member of the request is missing, unknown or out of bounds.
 	ErrValidationFailed error = &errorKind{"validation_failed", "the request is not valid"}
 	// ErrDuplicateJob: another job holds the unique key, or another queue has a job with this id.
 	ErrDuplicateJob error = &errorKind{"duplicate_job", "there is such a job"}
-	// ErrIDMismatch: a job with this id exists, and its content differs.
-	ErrIDMismatch error = &errorKind{"id_mismatch", "the id belongs to another job"}
+	// ErrDuplicateWorkflow: another workflow holds the unique key.
+	ErrDuplicateWorkflow error = &errorKind{"duplicate_workflow", "there is such a workflow"}
+	// ErrIDMismatch: a job or workflow with this id exists, and its content differs.
+	ErrIDMismatch error = &errorKind{"id_mismatch", "the id belongs to another one"}
 	// ErrIdempotencyMismatch: the idempotency key was used with another body.
 	ErrIdempotencyMismatch error = &errorKind{"idempotency_mismatch", "the key was used with another body"}
-	// ErrInvalidState: the state of the job, queue or schedule does not allow the call.
+	// ErrInvalidState: the state of the job, queue, schedule or workflow does not allow the call.
 	ErrInvalidState error = &errorKind{"invalid_state", "the state does not allow it"}
 	// ErrLeaseLost: the server gave the job to another worker, or the job has ended. It is also the
 	// cause when a handler's context ends because its lease may have expired.
@@ -114,8 +116,9 @@ var (
 	ErrUnavailable error = &errorKind{"unavailable", "the server is not available now"}
 	// ErrUnreachable: no answer came. The server may have carried out the request.
 	ErrUnreachable error = &errorKind{"unreachable", "no answer from the server"}
-	// ErrWaitTimeout: the job has not ended within the timeout of Client.Wait.
-	ErrWaitTimeout error = &errorKind{"wait_timeout", "the job has not ended yet"}
+	// ErrWaitTimeout: the job or workflow has not ended within the timeout of Client.Wait or
+	// Client.WaitWorkflow.
+	ErrWaitTimeout error = &errorKind{"wait_timeout", "it has not ended yet"}
 )
 
 // problem is an error body of the API.

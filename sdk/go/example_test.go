@@ -33,6 +33,31 @@ func ExampleHandle() {
 	// Output: succeeded 2 report of month 3
 }
 
+// What needs others gets their results.
+func ExampleNewWorkflow() {
+	count := millrace.Define[string, int]("count")
+	sum := millrace.Define[any, int]("sum")
+	fake := millracetest.New(millracetest.Drained)
+	millrace.Handle(fake, count, func(_ context.Context, text string) (int, error) { return len(text), nil })
+	millrace.Handle(fake, sum, func(ctx context.Context, _ any) (int, error) {
+		first, err := millrace.ParentResult[int](ctx, "first")
+		second, err2 := millrace.ParentResult[int](ctx, "second")
+		return first + second, errors.Join(err, err2)
+	})
+
+	flow := millrace.NewWorkflow{Name: "letters", ResultFrom: "sum"}
+	first := flow.Add("first", count.Job("one"))
+	second := flow.Add("second", count.Job("three"))
+	flow.Add("sum", sum.Job(nil), millrace.Needs(first, second))
+
+	ctx := context.Background()
+	created, _ := fake.CreateWorkflow(ctx, flow)
+	fake.Drain(ctx)
+	ended, _ := fake.WaitWorkflow(ctx, created.ID, 0)
+	fmt.Println(ended.State, string(ended.Result))
+	// Output: succeeded 8
+}
+
 func ExampleError() {
 	fake := millracetest.New(millracetest.Drained)
 	_, err := fake.Submit(context.Background(), millrace.NewJob{Type: "not a name"})

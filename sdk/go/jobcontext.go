@@ -46,6 +46,7 @@ type JobContext struct {
 	progressWait bool // the progress is to be sent
 	told         bool // hasNews was called, and nothing has been taken since
 	enqueued     []NewJob
+	grown        Growth
 	slowed       []SlowDown
 }
 
@@ -174,6 +175,17 @@ func (c *JobContext) Enqueue(job NewJob) error {
 	if job.ID == "" {
 		job.ID = MakeID(job.Queue)
 	}
+	if err := c.prepare(&job); err != nil {
+		return err
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.enqueued = append(c.enqueued, job)
+	return nil
+}
+
+// prepare makes a job that goes with the outcome independent of what the handler does with its payload.
+func (c *JobContext) prepare(job *NewJob) error {
 	if job.Traceparent == "" {
 		job.Traceparent, job.Tracestate = c.Traceparent, c.Tracestate
 	}
@@ -185,10 +197,51 @@ func (c *JobContext) Enqueue(job NewJob) error {
 	if _, err := job.append(nil); err != nil {
 		return notJSON(err, "")
 	}
+	return nil
+}
+
+// Growth is what a handler adds to the workflow of its job, and skips in it.
+type Growth struct {
+	Members []NewMember
+	Skip    []string // refs
+}
+
+var errNoMember = errors.New("millrace: the job is no member of a workflow, so it can't change one")
+
+// Add adds a member to the job's workflow in the same commit as this job's success; if the handler does
+// not succeed, nothing is added. The ref must be given: one that is there is left alone. The member may
+// need any other, this job's included. Add is refused in a job that is no member of a workflow.
+func (c *JobContext) Add(ref string, job NewJob, options ...MemberOption) error {
+	if c.Workflow == nil || c.Workflow.Role != "member" {
+		return errNoMember
+	}
+	if ref == "" {
+		return invalid(nil, Fault{Where: "/ref", Detail: "a member that a handler adds needs a ref"})
+	}
+	if err := c.prepare(&job); err != nil {
+		return err
+	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	c.enqueued = append(c.enqueued, job)
+	c.grown.Members = append(c.grown.Members, newMember(ref, job, options))
 	return nil
+}
+
+// Skip skips a blocked member that needs this job's, in the same commit as this job's success.
+func (c *JobContext) Skip(ref string) error {
+	if c.Workflow == nil || c.Workflow.Role != "member" {
+		return errNoMember
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.grown.Skip = append(c.grown.Skip, ref)
+	return nil
+}
+
+func (c *JobContext) takeGrown() Growth {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.grown
 }
 
 // SlowDown is a handler's request to a limit that its job names: to let nothing pass for a time.

@@ -38,7 +38,7 @@ func (s Submitted) MarshalJSON() ([]byte, error) {
 func (c *Client) Submit(ctx context.Context, job NewJob) (*Submitted, error) {
 	request := post("/v1/jobs", nil)
 	if job.IdempotencyKey != "" {
-		request.header = append(request.header, [2]string{"Idempotency-Key", job.IdempotencyKey})
+		request.header = keyHeader(job.IdempotencyKey)
 		job.IdempotencyKey = ""
 	} else if job.ID == "" {
 		job.ID = MakeID(job.Queue)
@@ -59,10 +59,12 @@ func (c *Client) Submit(ctx context.Context, job NewJob) (*Submitted, error) {
 }
 
 func notJSON(err error, where string) *Error {
-	return &Error{
-		Code: "validation_failed", Message: "the request is not valid", cause: err,
-		Errors: []Fault{{Where: where, Detail: err.Error()}},
-	}
+	return invalid(err, Fault{Where: where, Detail: err.Error()})
+}
+
+// invalid returns the refusal of a request that is not sent.
+func invalid(cause error, faults ...Fault) *Error {
+	return &Error{Code: "validation_failed", Message: "the request is not valid", cause: cause, Errors: faults}
 }
 
 // addTrace adds the current trace context as headers. A job's own members take precedence over them,
@@ -207,33 +209,52 @@ func includeQuery(include []string) url.Values {
 // a timeout of 0 or less, only the context bounds the wait. A job that was submitted in a transaction
 // comes a moment after the commit, so ErrNotFound takes 2 s.
 func (c *Client) Wait(ctx context.Context, id string, timeout time.Duration) (*Job, error) {
+	request := get(jobPath(id, ""))
+	request.query = url.Values{"include": {"payload,result"}}
+	return await(ctx, c, request, timeout, func(job *Job) error {
+		if job.State.IsFinal() {
+			return nil
+		}
+		return waitTimeout("job", id, string(job.State), timeout)
+	})
+}
+
+func waitTimeout(kind, id, state string, timeout time.Duration) error {
+	return &Error{Code: "wait_timeout", Message: kind + " " + id + " is " + state + " after " + timeout.String()}
+}
+
+// await asks for something until it has ended, that is, until `open` returns nil instead of the error for
+// the end of the timeout.
+func await[T any](
+	ctx context.Context, c *Client, request call, timeout time.Duration, open func(*T) error,
+) (*T, error) {
 	begin := time.Now()
 	deadline := begin.Add(timeout)
 	comes := begin.Add(commitPatience)
 	if timeout > 0 {
 		comes = earliest(comes, deadline)
 	}
+	request.query.Set("until", "final")
 	for {
 		wait := longestWait
 		if timeout > 0 {
 			wait = max(min(time.Until(deadline), longestWait), 0)
 		}
-		request := get(jobPath(id, ""))
 		request.patience = wait
-		request.query = url.Values{
-			"until": {"final"}, "include": {"payload,result"}, "wait_ms": {formatInt(milliseconds(wait))},
-		}
-		job, err := fetch[Job](ctx, c, request)
+		request.query.Set("wait_ms", formatInt(milliseconds(wait)))
+		answer, err := fetch[T](ctx, c, request)
 		if errors.Is(err, ErrNotFound) && time.Now().Before(comes) && sleep(ctx, commitPause) {
 			continue
 		}
-		if err != nil || job.State.IsFinal() {
-			return job, err
+		if err != nil {
+			return answer, err
+		}
+		late := open(answer)
+		if late == nil {
+			return answer, nil
 		}
 		if timeout > 0 && time.Until(deadline) <= 0 {
-			return nil, &Error{
-				Code: "wait_timeout", Message: "job " + id + " is " + string(job.State) + " after " + timeout.String(),
-			}
+			return nil, late
 		}
 	}
 }
@@ -316,24 +337,10 @@ func (c *Client) List(ctx context.Context, filter JobFilter) (*Page[Job], error)
 // with range; before Go 1.23 call it with the loop's body as a function that returns false to stop.
 // The iteration ends after an error.
 func (c *Client) All(ctx context.Context, filter JobFilter) func(yield func(*Job, error) bool) {
-	return func(yield func(*Job, error) bool) {
-		filter := filter
-		for {
-			page, err := c.List(ctx, filter)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range page.Items {
-				if !yield(&page.Items[i], nil) {
-					return
-				}
-			}
-			if filter.Cursor = page.NextCursor; filter.Cursor == "" {
-				return
-			}
-		}
-	}
+	return each(func(cursor string) (*Page[Job], error) {
+		filter.Cursor = cursor
+		return c.List(ctx, filter)
+	}, filter.Cursor)
 }
 
 // Logs returns all lines of a job's log, oldest first.

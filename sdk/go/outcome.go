@@ -98,6 +98,7 @@ type Outcome struct {
 	Delay     time.Duration // of "snoozed", and of "failed" if HasDelay
 	HasDelay  bool
 	Enqueue   []NewJob // submitted in the commit of the outcome
+	Grow      Growth   // made in that commit
 	LastLines []string // of the log, such as the reason of a Cancel
 	SlowDown  []SlowDown
 	// Progress and Log are the attempt's progress and log. A worker sends these to the server
@@ -166,7 +167,7 @@ func (c *JobContext) outcomeOf(handler Handler) Outcome {
 	if err != nil {
 		return outcomeOf(err)
 	}
-	outcome := Outcome{Kind: "succeeded", Enqueue: c.takeEnqueued()}
+	outcome := Outcome{Kind: "succeeded", Enqueue: c.takeEnqueued(), Grow: c.takeGrown()}
 	if result != nil {
 		if outcome.Result, err = marshalResult(result); err != nil {
 			return refusedOutcome("the result can't be sent: " + textOf(err))

@@ -198,6 +198,48 @@ func TestSlowDownGoesWithTheOutcome(t *testing.T) {
 	}
 }
 
+func TestGrowthGoesWithASuccess(t *testing.T) {
+	member := ClaimedJob{Workflow: &WorkflowOfClaim{Role: "member"}, Traceparent: "00-a"}
+	grow := func(ctx context.Context) error {
+		job := JobFrom(ctx)
+		payload := []int{1}
+		err := job.Add("a/b", NewJob{Type: "t", Payload: payload}, NeedsAny(Ref("x"), Ref("y").Failed()))
+		payload[0] = 2 // what was added stays
+		return errors.Join(err, job.Skip("idle"))
+	}
+	sent := func(outcome Outcome) string {
+		o := outgoing{leaseKey: leaseKey{"id", 7}, outcome: outcome}
+		m := openObject(nil)
+		if err := o.appendTo(&m); err != nil {
+			t.Fatal(err)
+		}
+		return string(m.close())
+	}
+	outcome := RunHandler(context.Background(), member, func(ctx context.Context) (any, error) {
+		if JobFrom(ctx).Add("", NewJob{Type: "t"}) == nil {
+			t.Error("a member without a ref is taken")
+		}
+		return nil, grow(ctx)
+	})
+	const want = `"grow":{"members":[{"ref":"a/b","needs":[{"ref":"x"},{"ref":"y","on":"failed"}],"needs_any":true,` +
+		`"job":{"type":"t","payload":[1],"traceparent":"00-a"}}],"skip":["idle"]}`
+	if got := sent(outcome); !strings.Contains(got, want) {
+		t.Errorf("sent is %s", got)
+	}
+	outcome = RunHandler(context.Background(), member, func(ctx context.Context) (any, error) {
+		return nil, errors.Join(grow(ctx), errors.New("no"))
+	})
+	if got := sent(outcome); strings.Contains(got, "grow") {
+		t.Errorf("a failure sends %s", got)
+	}
+	for _, job := range []ClaimedJob{{}, {Workflow: &WorkflowOfClaim{Role: "callback"}}} {
+		outcome = RunHandler(context.Background(), job, func(ctx context.Context) (any, error) { return nil, grow(ctx) })
+		if outcome.Kind != "failed" || !strings.Contains(outcome.Error.Message, "no member of a workflow") {
+			t.Errorf("the outcome is %+v", outcome)
+		}
+	}
+}
+
 func TestOverTheBoundTheOldestLinesGo(t *testing.T) {
 	c := newJobContext(context.Background(), ClaimedJob{}, nil)
 	for i := 0; i < 100; i++ {

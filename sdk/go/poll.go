@@ -39,10 +39,17 @@ func (o *outgoing) size() int {
 		size += len(o.lines[i].message) + 64
 	}
 	for i := range o.outcome.Enqueue {
-		payload, _ := o.outcome.Enqueue[i].Payload.(json.RawMessage)
-		size += 1024 + len(payload)
+		size += sizeOf(&o.outcome.Enqueue[i])
+	}
+	for i := range o.outcome.Grow.Members {
+		size += sizeOf(&o.outcome.Grow.Members[i].Job)
 	}
 	return size
+}
+
+func sizeOf(job *NewJob) int {
+	payload, _ := job.Payload.(json.RawMessage)
+	return 1024 + len(payload)
 }
 
 type heartbeat struct {
@@ -258,20 +265,30 @@ func (o *outgoing) appendTo(m *members) error {
 		m.b = append(m.b, ']')
 	}
 	if len(o.outcome.Enqueue) > 0 {
-		m.key("enqueue")
-		m.b = append(m.b, '[')
-		for i := range o.outcome.Enqueue {
-			if i > 0 {
-				m.b = append(m.b, ',')
-			}
-			var err error
-			if m.b, err = o.outcome.Enqueue[i].append(m.b); err != nil {
-				return err
-			}
+		if err := appendAll(m, "enqueue", o.outcome.Enqueue); err != nil {
+			return err
 		}
-		m.b = append(m.b, ']')
+	}
+	if grow := &o.outcome.Grow; len(grow.Members)+len(grow.Skip) > 0 {
+		m.key("grow")
+		var err error
+		m.b, err = grow.append(m.b)
+		return err
 	}
 	return nil
+}
+
+func (g *Growth) append(b []byte) ([]byte, error) {
+	m := openObject(b)
+	if len(g.Members) > 0 {
+		if err := appendAll(&m, "members", g.Members); err != nil {
+			return nil, err
+		}
+	}
+	if len(g.Skip) > 0 {
+		m.texts("skip", g.Skip)
+	}
+	return m.close(), nil
 }
 
 // poll makes one try of a round trip. The head of the answer must arrive within `patience`; it shows

@@ -80,7 +80,7 @@ func (c *Client) TriggerSchedule(ctx context.Context, name string, scheduledAt t
 }
 
 // onceKey makes a call that submits jobs idempotent.
-func onceKey() [][2]string { return [][2]string{{"Idempotency-Key", MakeID("")}} }
+func onceKey() [][2]string { return keyHeader(MakeID("")) }
 
 // BackfillSchedule submits the jobs of a past range, oldest first.
 func (c *Client) BackfillSchedule(ctx context.Context, name string, of Backfill) (*Backfilled, error) {

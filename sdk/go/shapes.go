@@ -189,7 +189,7 @@ func (j *Job) UnmarshalJSON(data []byte) error {
 // MarshalJSON writes the API's form.
 func (j Job) MarshalJSON() ([]byte, error) {
 	if j.State == Pruned {
-		return marshal(prunedJob{j.ID, j.State})
+		return marshal(prunedJob{j.ID, Pruned})
 	}
 	var w wireJob
 	w.ID = j.ID
@@ -570,7 +570,7 @@ type WorkflowOfClaim struct {
 	// The workflow's.
 	Generation int64
 	// The workflow's when the job was submitted.
-	State string
+	State WorkflowState
 	ID    string
 	// The workflow's; empty if it has none.
 	Name string
@@ -588,7 +588,7 @@ type WorkflowOfClaim struct {
 
 type wireWorkflowOfClaim struct {
 	Generation int64         `json:"generation"`
-	State      string        `json:"state"`
+	State      WorkflowState `json:"state"`
 	Counts     *MemberCounts `json:"counts,omitempty"`
 	Failed     *[]string     `json:"failed,omitempty"`
 	ID         string        `json:"id"`
@@ -648,9 +648,10 @@ type Parent struct {
 	ID string
 	// "blocked" waits for what it needs; "active" has a job that has not ended. "skipped": a need can't
 	// be met any more, the workflow stopped, or a call skipped it.
-	State string
+	State MemberState
 	// Why a member has failed or was skipped; empty if nothing is known. "refused": its job was, at its
-	// release. "by_call": a call skipped it.
+	// release. "by_call": a call, or the ack of a member that it needs, skipped it. "growth_refused":
+	// its job succeeded, and the workflow refused what the ack added.
 	Reason string
 	// If it succeeded. Together at most 1 MiB with a job.
 	Result json.RawMessage
@@ -660,8 +661,8 @@ type Parent struct {
 
 type wireParent struct {
 	ID      wireText        `json:"id"`
-	State   string          `json:"state"`
-	Reason  string          `json:"reason"`
+	State   MemberState     `json:"state"`
+	Reason  wireText        `json:"reason"`
 	Result  json.RawMessage `json:"result,omitempty"`
 	Omitted string          `json:"omitted,omitempty"`
 }
@@ -675,7 +676,7 @@ func (p *Parent) UnmarshalJSON(data []byte) error {
 	*p = Parent{}
 	p.ID = string(w.ID)
 	p.State = w.State
-	p.Reason = w.Reason
+	p.Reason = string(w.Reason)
 	p.Result = w.Result
 	p.Omitted = w.Omitted
 	return nil
@@ -686,7 +687,7 @@ func (p Parent) MarshalJSON() ([]byte, error) {
 	var w wireParent
 	w.ID = wireText(p.ID)
 	w.State = p.State
-	w.Reason = p.Reason
+	w.Reason = wireText(p.Reason)
 	w.Result = p.Result
 	w.Omitted = p.Omitted
 	return marshal(w)
@@ -977,7 +978,7 @@ func (n NewJob) MarshalJSON() ([]byte, error) {
 // append writes the API's form behind other bytes.
 func (n *NewJob) append(to []byte) ([]byte, error) {
 	m := openObject(to)
-	m.text("type", n.Type)
+	m.maybeText("type", n.Type)
 	m.maybeText("idempotency_key", n.IdempotencyKey)
 	m.maybeText("id", n.ID)
 	m.maybeTime("run_at", n.RunAt)
@@ -1855,7 +1856,7 @@ type wireLimit struct {
 	InUse        int                 `json:"in_use"`
 	Waiting      int                 `json:"waiting"`
 	NextTokenAt  wireTime            `json:"next_token_at"`
-	BreakerState string              `json:"breaker_state"`
+	BreakerState wireText            `json:"breaker_state"`
 	OpenUntil    wireTime            `json:"open_until"`
 	BlockedUntil wireTime            `json:"blocked_until"`
 }
@@ -1881,7 +1882,7 @@ func (l *Limit) UnmarshalJSON(data []byte) error {
 	l.InUse = w.InUse
 	l.Waiting = w.Waiting
 	l.NextTokenAt = time.Time(w.NextTokenAt)
-	l.BreakerState = w.BreakerState
+	l.BreakerState = string(w.BreakerState)
 	l.OpenUntil = time.Time(w.OpenUntil)
 	l.BlockedUntil = time.Time(w.BlockedUntil)
 	return nil
@@ -1904,7 +1905,7 @@ func (l Limit) MarshalJSON() ([]byte, error) {
 	w.InUse = l.InUse
 	w.Waiting = l.Waiting
 	w.NextTokenAt = wireTime(l.NextTokenAt)
-	w.BreakerState = l.BreakerState
+	w.BreakerState = wireText(l.BreakerState)
 	w.OpenUntil = wireTime(l.OpenUntil)
 	w.BlockedUntil = wireTime(l.BlockedUntil)
 	return marshal(w)
@@ -2081,7 +2082,7 @@ type Operation struct {
 type wireOperation struct {
 	ID             string   `json:"id"`
 	Kind           string   `json:"kind"`
-	Action         string   `json:"action"`
+	Action         wireText `json:"action"`
 	Query          wireText `json:"query"`
 	Queue          wireText `json:"queue"`
 	ErrorGroup     wireText `json:"error_group"`
@@ -2108,7 +2109,7 @@ func (o *Operation) UnmarshalJSON(data []byte) error {
 	*o = Operation{}
 	o.ID = w.ID
 	o.Kind = w.Kind
-	o.Action = w.Action
+	o.Action = string(w.Action)
 	o.Query = string(w.Query)
 	o.Queue = string(w.Queue)
 	o.ErrorGroup = string(w.ErrorGroup)
@@ -2132,7 +2133,7 @@ func (o Operation) MarshalJSON() ([]byte, error) {
 	var w wireOperation
 	w.ID = o.ID
 	w.Kind = o.Kind
-	w.Action = o.Action
+	w.Action = wireText(o.Action)
 	w.Query = wireText(o.Query)
 	w.Queue = wireText(o.Queue)
 	w.ErrorGroup = wireText(o.ErrorGroup)
@@ -2567,10 +2568,14 @@ func (s StatsGap) MarshalJSON() ([]byte, error) {
 
 // ScheduleSpec is the specification of a schedule. Exactly one of Cron and Every is required. A
 // schedule's specification. It needs exactly one of Cron and Every: none is a fault at /Cron, both are
-// a fault at /Every.
+// a fault at /Every. It needs exactly one of Job and Workflow, too: none is a fault at /Job, both are a
+// fault at /Workflow.
 type ScheduleSpec struct {
 	// The job to submit at each instant.
 	Job NewJob
+	// The workflow to create at each instant, in place of a job: at most 64 KiB, and its jobs 128 KiB
+	// with their defaults. "id", "unique", "open" and the "run_at" of a job are 422.
+	Workflow json.RawMessage
 	// No instant is before it. Default none.
 	StartAt time.Time
 	// No instant is after it; then the schedule is "ended". Not before StartAt. Default none.
@@ -2606,10 +2611,10 @@ type ScheduleSpec struct {
 	// With Missed "all", how many instants fire: the newest. The older ones are one entry of the runs,
 	// with a count. Default 100. 1 to 1,000.
 	MissedLimit int
-	// What happens at an instant while the job of the instant before has not ended: "allow" the new job
-	// beside it, "skip" the instant, "queue" it (one waits until the job has ended, later ones are
-	// skipped), or "replace" the job: cancel it, and submit the new one when it has ended. Default
-	// "allow".
+	// What happens at an instant while the job or workflow of the instant before has not ended: "allow"
+	// the new job beside it, "skip" the instant, "queue" it (one waits until the job has ended, later
+	// ones are skipped), or "replace" the job: cancel it, and submit the new one when it has ended.
+	// Default "allow".
 	Overlap string
 	// The treatment of a time of day that the clock skips: "run" once, at the gap's end, or "skip".
 	// Only for expressions whose minute and hour do not begin with *: the others follow elapsed time,
@@ -2622,21 +2627,22 @@ type ScheduleSpec struct {
 }
 
 type wireScheduleSpec struct {
-	Job         NewJob   `json:"job"`
-	StartAt     wireTime `json:"start_at"`
-	EndAt       wireTime `json:"end_at"`
-	Paused      *bool    `json:"paused,omitempty"`
-	ManagedBy   wireText `json:"managed_by"`
-	Cron        wireText `json:"cron"`
-	Every       wireMs   `json:"every_ms"`
-	Timezone    string   `json:"timezone,omitempty"`
-	Jitter      wireMs   `json:"jitter_ms,omitempty"`
-	MissedAfter wireMs   `json:"missed_after_ms,omitempty"`
-	Missed      string   `json:"missed,omitempty"`
-	MissedLimit int      `json:"missed_limit,omitempty"`
-	Overlap     string   `json:"overlap,omitempty"`
-	DSTGap      string   `json:"dst_gap,omitempty"`
-	DSTOverlap  string   `json:"dst_overlap,omitempty"`
+	Job         NewJob          `json:"job"`
+	Workflow    json.RawMessage `json:"workflow,omitempty"`
+	StartAt     wireTime        `json:"start_at"`
+	EndAt       wireTime        `json:"end_at"`
+	Paused      *bool           `json:"paused,omitempty"`
+	ManagedBy   wireText        `json:"managed_by"`
+	Cron        wireText        `json:"cron"`
+	Every       wireMs          `json:"every_ms"`
+	Timezone    string          `json:"timezone,omitempty"`
+	Jitter      wireMs          `json:"jitter_ms,omitempty"`
+	MissedAfter wireMs          `json:"missed_after_ms,omitempty"`
+	Missed      string          `json:"missed,omitempty"`
+	MissedLimit int             `json:"missed_limit,omitempty"`
+	Overlap     string          `json:"overlap,omitempty"`
+	DSTGap      string          `json:"dst_gap,omitempty"`
+	DSTOverlap  string          `json:"dst_overlap,omitempty"`
 }
 
 // UnmarshalJSON reads the API's form.
@@ -2647,6 +2653,7 @@ func (s *ScheduleSpec) UnmarshalJSON(data []byte) error {
 	}
 	*s = ScheduleSpec{}
 	s.Job = w.Job
+	s.Workflow = w.Workflow
 	s.StartAt = time.Time(w.StartAt)
 	s.EndAt = time.Time(w.EndAt)
 	s.Paused = w.Paused
@@ -2668,6 +2675,7 @@ func (s *ScheduleSpec) UnmarshalJSON(data []byte) error {
 func (s ScheduleSpec) MarshalJSON() ([]byte, error) {
 	var w wireScheduleSpec
 	w.Job = s.Job
+	w.Workflow = s.Workflow
 	w.StartAt = wireTime(s.StartAt)
 	w.EndAt = wireTime(s.EndAt)
 	w.Paused = s.Paused
@@ -2703,15 +2711,18 @@ type Schedule struct {
 	CreatedAt time.Time
 	// The last change of Version.
 	UpdatedAt time.Time
-	// The newest instant that made a job; zero before the first.
+	// The newest instant that made a job or workflow; zero before the first.
 	LastScheduledAt time.Time
-	// The job of LastScheduledAt, which the queue may have forgotten; empty before the first.
+	// The job of LastScheduledAt, which the queue may have forgotten; empty before the first, and if
+	// that was a workflow.
 	LastJobID string
 	// The next instants, at most five, without jitter. For a paused schedule, those that it would have;
 	// none if it is "ended" or "broken". At most 5 entries.
 	Next []time.Time
 	// The schedule in words.
 	Description string
+	// The workflow of LastScheduledAt. Left out if there is none.
+	LastWorkflowID string
 	// Sentences about settings that are valid but probably mistakes, and one that begins with "delayed"
 	// if the server has no room to fire it. Left out if there are none.
 	Warnings []string
@@ -2719,33 +2730,35 @@ type Schedule struct {
 }
 
 type wireSchedule struct {
-	Name            string       `json:"name"`
-	Job             NewJob       `json:"job"`
-	StartAt         wireTime     `json:"start_at"`
-	EndAt           wireTime     `json:"end_at"`
-	Paused          *bool        `json:"paused"`
-	ManagedBy       wireText     `json:"managed_by"`
-	Version         int64        `json:"version"`
-	State           string       `json:"state"`
-	Reason          wireText     `json:"reason"`
-	Error           wireText     `json:"error"`
-	CreatedAt       wireTime     `json:"created_at"`
-	UpdatedAt       wireTime     `json:"updated_at"`
-	LastScheduledAt wireTime     `json:"last_scheduled_at"`
-	LastJobID       wireText     `json:"last_job_id"`
-	Next            []wireTime   `json:"next"`
-	Description     string       `json:"description"`
-	Warnings        *[]string    `json:"warnings,omitempty"`
-	Cron            wireText     `json:"cron"`
-	Every           wireMs       `json:"every_ms"`
-	Timezone        string       `json:"timezone"`
-	Jitter          wireDuration `json:"jitter_ms"`
-	MissedAfter     wireDuration `json:"missed_after_ms"`
-	Missed          string       `json:"missed"`
-	MissedLimit     int          `json:"missed_limit"`
-	Overlap         string       `json:"overlap"`
-	DSTGap          string       `json:"dst_gap"`
-	DSTOverlap      string       `json:"dst_overlap"`
+	Name            string          `json:"name"`
+	Job             NewJob          `json:"job"`
+	Workflow        json.RawMessage `json:"workflow,omitempty"`
+	StartAt         wireTime        `json:"start_at"`
+	EndAt           wireTime        `json:"end_at"`
+	Paused          *bool           `json:"paused"`
+	ManagedBy       wireText        `json:"managed_by"`
+	Version         int64           `json:"version"`
+	State           string          `json:"state"`
+	Reason          wireText        `json:"reason"`
+	Error           wireText        `json:"error"`
+	CreatedAt       wireTime        `json:"created_at"`
+	UpdatedAt       wireTime        `json:"updated_at"`
+	LastScheduledAt wireTime        `json:"last_scheduled_at"`
+	LastJobID       wireText        `json:"last_job_id"`
+	LastWorkflowID  string          `json:"last_workflow_id,omitempty"`
+	Next            []wireTime      `json:"next"`
+	Description     string          `json:"description"`
+	Warnings        *[]string       `json:"warnings,omitempty"`
+	Cron            wireText        `json:"cron"`
+	Every           wireMs          `json:"every_ms"`
+	Timezone        string          `json:"timezone"`
+	Jitter          wireDuration    `json:"jitter_ms"`
+	MissedAfter     wireDuration    `json:"missed_after_ms"`
+	Missed          string          `json:"missed"`
+	MissedLimit     int             `json:"missed_limit"`
+	Overlap         string          `json:"overlap"`
+	DSTGap          string          `json:"dst_gap"`
+	DSTOverlap      string          `json:"dst_overlap"`
 }
 
 // UnmarshalJSON reads the API's form.
@@ -2757,6 +2770,7 @@ func (s *Schedule) UnmarshalJSON(data []byte) error {
 	*s = Schedule{}
 	s.Name = w.Name
 	s.Job = w.Job
+	s.Workflow = w.Workflow
 	s.StartAt = time.Time(w.StartAt)
 	s.EndAt = time.Time(w.EndAt)
 	s.Paused = w.Paused
@@ -2769,6 +2783,7 @@ func (s *Schedule) UnmarshalJSON(data []byte) error {
 	s.UpdatedAt = time.Time(w.UpdatedAt)
 	s.LastScheduledAt = time.Time(w.LastScheduledAt)
 	s.LastJobID = string(w.LastJobID)
+	s.LastWorkflowID = w.LastWorkflowID
 	s.Next = times(w.Next)
 	s.Description = w.Description
 	s.Warnings = listOf(w.Warnings)
@@ -2790,6 +2805,7 @@ func (s Schedule) MarshalJSON() ([]byte, error) {
 	var w wireSchedule
 	w.Name = s.Name
 	w.Job = s.Job
+	w.Workflow = s.Workflow
 	w.StartAt = wireTime(s.StartAt)
 	w.EndAt = wireTime(s.EndAt)
 	w.Paused = s.Paused
@@ -2802,6 +2818,7 @@ func (s Schedule) MarshalJSON() ([]byte, error) {
 	w.UpdatedAt = wireTime(s.UpdatedAt)
 	w.LastScheduledAt = wireTime(s.LastScheduledAt)
 	w.LastJobID = wireText(s.LastJobID)
+	w.LastWorkflowID = s.LastWorkflowID
 	w.Next = wireTimes(s.Next)
 	w.Description = s.Description
 	w.Warnings = orNil(s.Warnings)
@@ -2826,12 +2843,14 @@ type ScheduleRun struct {
 	At time.Time
 	// The job, if one was submitted; else empty.
 	JobID string
-	// "submitted": a job was made. "replaced": a job was made after the previous one was cancelled.
-	// "skipped_overlap": no job, because of "overlap"; also if the instant waited and a later one
-	// replaced it. "skipped_missed": no job, because the instant was missed and "missed" skips it.
-	// "refused": the job could not be submitted, for instance because the queue was full. The schedule
-	// retries it until the next instant, and only then makes this entry.
+	// "submitted": a job or workflow was made. "replaced": a job was made after the previous one was
+	// cancelled. "skipped_overlap": no job, because of "overlap"; also if the instant waited and a
+	// later one replaced it. "skipped_missed": no job, because the instant was missed and "missed"
+	// skips it. "refused": the job could not be submitted, for instance because the queue was full. The
+	// schedule retries it until the next instant, and only then makes this entry.
 	Outcome string
+	// The workflow, if one was created. Left out if none was.
+	WorkflowID string
 	// With "skipped_missed", how many instants the entry stands for, if not one.
 	Count int
 	// With "refused", why.
@@ -2842,6 +2861,7 @@ type wireScheduleRun struct {
 	ScheduledAt wireTime `json:"scheduled_at"`
 	At          wireTime `json:"at"`
 	JobID       wireText `json:"job_id"`
+	WorkflowID  string   `json:"workflow_id,omitempty"`
 	Outcome     string   `json:"outcome"`
 	Count       int      `json:"count,omitempty"`
 	Error       string   `json:"error,omitempty"`
@@ -2857,6 +2877,7 @@ func (s *ScheduleRun) UnmarshalJSON(data []byte) error {
 	s.ScheduledAt = time.Time(w.ScheduledAt)
 	s.At = time.Time(w.At)
 	s.JobID = string(w.JobID)
+	s.WorkflowID = w.WorkflowID
 	s.Outcome = w.Outcome
 	s.Count = w.Count
 	s.Error = w.Error
@@ -2869,6 +2890,7 @@ func (s ScheduleRun) MarshalJSON() ([]byte, error) {
 	w.ScheduledAt = wireTime(s.ScheduledAt)
 	w.At = wireTime(s.At)
 	w.JobID = wireText(s.JobID)
+	w.WorkflowID = s.WorkflowID
 	w.Outcome = s.Outcome
 	w.Count = s.Count
 	w.Error = s.Error
@@ -3070,4 +3092,749 @@ type Applied struct {
 	Unchanged []string `json:"unchanged"`
 	// The owner's schedules that the set does not name, with "prune".
 	Deleted []string `json:"deleted"`
+}
+
+// NewWorkflow is a workflow to be created. Add appends members to it. The server checks the bounds, and
+// answers with ErrValidationFailed.
+type NewWorkflow struct {
+	// The queue of the workflow itself, by which tokens see it and retention keeps it. Default
+	// "default".
+	Queue string
+	// A UUIDv7 that the client makes, whose third group has the first 12 bits of SHA-256 of the queue's
+	// name. If it is left out, the server makes one.
+	ID string
+	// What it is, for people.
+	Name string
+	// Names to find the workflow by. Default []. At most 32 entries.
+	Tags []string
+	// The client's own strings, at most 8 KiB. Default {}.
+	Meta map[string]string
+	// Members for the jobs of this request that do not name them.
+	Defaults *NewJob
+	// Default []. A closed workflow without members succeeds at once. At most 10,000 entries.
+	Members []NewMember
+	// It takes more members, and ends only after it is closed. Default "false".
+	Open bool
+	// What a member's failure does. Default "continue".
+	OnMemberFailed string
+	// A job to submit when the workflow has succeeded.
+	OnSuccess *NewJob
+	// A job to submit when it has failed or was cancelled.
+	OnFailure *NewJob
+	// A job to submit when it has ended.
+	OnEnd *NewJob
+	// The most members that are active at once. Default no bound. 1 to 1,000,000.
+	MaxActive int
+	// After this time of a generation it stops as if cancelled, and has failed. Default none. At most
+	// 10 years.
+	Timeout time.Duration
+	// The ref of a member, whose result is the workflow's.
+	ResultFrom string
+	// Keep the members' jobs until the workflow goes, whatever their queues' retention is. Default
+	// "true".
+	KeepMembers *bool
+	// Allows one workflow for each key.
+	Unique *WorkflowUnique
+	// A repetition with the key, a header, returns what the first call did.
+	IdempotencyKey string
+}
+
+type wireNewWorkflow struct {
+	Queue          string            `json:"queue,omitempty"`
+	ID             string            `json:"id,omitempty"`
+	Name           string            `json:"name,omitempty"`
+	Tags           []string          `json:"tags,omitempty"`
+	Meta           map[string]string `json:"meta,omitempty"`
+	Defaults       *NewJob           `json:"defaults,omitempty"`
+	Members        []NewMember       `json:"members,omitempty"`
+	Open           bool              `json:"open,omitempty"`
+	OnMemberFailed string            `json:"on_member_failed,omitempty"`
+	OnSuccess      *NewJob           `json:"on_success,omitempty"`
+	OnFailure      *NewJob           `json:"on_failure,omitempty"`
+	OnEnd          *NewJob           `json:"on_end,omitempty"`
+	MaxActive      int               `json:"max_active,omitempty"`
+	Timeout        wireMs            `json:"timeout_ms,omitempty"`
+	ResultFrom     string            `json:"result_from,omitempty"`
+	KeepMembers    *bool             `json:"keep_members,omitempty"`
+	Unique         *WorkflowUnique   `json:"unique,omitempty"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (n *NewWorkflow) UnmarshalJSON(data []byte) error {
+	var w wireNewWorkflow
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*n = NewWorkflow{}
+	n.Queue = w.Queue
+	n.ID = w.ID
+	n.Name = w.Name
+	n.Tags = w.Tags
+	n.Meta = w.Meta
+	n.Defaults = w.Defaults
+	n.Members = w.Members
+	n.Open = w.Open
+	n.OnMemberFailed = w.OnMemberFailed
+	n.OnSuccess = w.OnSuccess
+	n.OnFailure = w.OnFailure
+	n.OnEnd = w.OnEnd
+	n.MaxActive = w.MaxActive
+	n.Timeout = time.Duration(w.Timeout)
+	n.ResultFrom = w.ResultFrom
+	n.KeepMembers = w.KeepMembers
+	n.Unique = w.Unique
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (n NewWorkflow) MarshalJSON() ([]byte, error) {
+	return n.append(nil)
+}
+
+// append writes the API's form behind other bytes.
+func (n *NewWorkflow) append(to []byte) ([]byte, error) {
+	m := openObject(to)
+	m.maybeText("queue", n.Queue)
+	m.maybeText("id", n.ID)
+	m.maybeText("name", n.Name)
+	if len(n.Tags) > 0 {
+		m.texts("tags", n.Tags)
+	}
+	if len(n.Meta) > 0 {
+		if err := m.value("meta", n.Meta); err != nil {
+			return nil, err
+		}
+	}
+	if n.Defaults != nil {
+		m.key("defaults")
+		var err error
+		if m.b, err = n.Defaults.append(m.b); err != nil {
+			return nil, err
+		}
+	}
+	if len(n.Members) > 0 {
+		if err := appendAll(&m, "members", n.Members); err != nil {
+			return nil, err
+		}
+	}
+	m.maybeBoolean("open", n.Open)
+	m.maybeText("on_member_failed", n.OnMemberFailed)
+	if n.OnSuccess != nil {
+		m.key("on_success")
+		var err error
+		if m.b, err = n.OnSuccess.append(m.b); err != nil {
+			return nil, err
+		}
+	}
+	if n.OnFailure != nil {
+		m.key("on_failure")
+		var err error
+		if m.b, err = n.OnFailure.append(m.b); err != nil {
+			return nil, err
+		}
+	}
+	if n.OnEnd != nil {
+		m.key("on_end")
+		var err error
+		if m.b, err = n.OnEnd.append(m.b); err != nil {
+			return nil, err
+		}
+	}
+	m.maybeNumber("max_active", n.MaxActive)
+	m.maybeMs("timeout_ms", n.Timeout)
+	m.maybeText("result_from", n.ResultFrom)
+	if n.KeepMembers != nil {
+		m.boolean("keep_members", *n.KeepMembers)
+	}
+	if n.Unique != nil {
+		if err := m.value("unique", n.Unique); err != nil {
+			return nil, err
+		}
+	}
+	return m.close(), nil
+}
+
+// NewMember is a member of a workflow to be created. Only Job is required.
+type NewMember struct {
+	Job NewJob
+	// A name by which other members and calls name this one.
+	Ref string
+	// What the member waits for; a ref alone stands for an object with it. Default []: the member
+	// starts at once. At most 1,000 entries.
+	Needs []Need
+	// The first need that is met releases it. Default "false".
+	NeedsAny bool
+}
+
+type wireNewMember struct {
+	Ref      string `json:"ref,omitempty"`
+	Needs    []Need `json:"needs,omitempty"`
+	NeedsAny bool   `json:"needs_any,omitempty"`
+	Job      NewJob `json:"job"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (n *NewMember) UnmarshalJSON(data []byte) error {
+	var w wireNewMember
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*n = NewMember{}
+	n.Ref = w.Ref
+	n.Needs = w.Needs
+	n.NeedsAny = w.NeedsAny
+	n.Job = w.Job
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (n NewMember) MarshalJSON() ([]byte, error) {
+	return n.append(nil)
+}
+
+// append writes the API's form behind other bytes.
+func (n *NewMember) append(to []byte) ([]byte, error) {
+	m := openObject(to)
+	m.maybeText("ref", n.Ref)
+	if len(n.Needs) > 0 {
+		if err := m.value("needs", n.Needs); err != nil {
+			return nil, err
+		}
+	}
+	m.maybeBoolean("needs_any", n.NeedsAny)
+	m.key("job")
+	var err error
+	if m.b, err = n.Job.append(m.b); err != nil {
+		return nil, err
+	}
+	return m.close(), nil
+}
+
+// Need is the end of another member for which a member waits.
+type Need struct {
+	// The ref of another member.
+	Ref string `json:"ref"`
+	// The end that is waited for. Default "succeeded".
+	On string `json:"on,omitempty"`
+}
+
+// NewMembers are members to be added to a workflow. Add appends one.
+type NewMembers struct {
+	// At most 10,000 entries.
+	Members []NewMember
+	// The member that adds them, while it is active; needed if the workflow is closed. 1 to 128
+	// characters.
+	By string
+	// Close the workflow too. Default "false".
+	Close bool
+	// A repetition with the key, a header, returns what the first call did.
+	IdempotencyKey string
+}
+
+type wireNewMembers struct {
+	Members []NewMember `json:"members"`
+	By      string      `json:"by,omitempty"`
+	Close   bool        `json:"close,omitempty"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (n *NewMembers) UnmarshalJSON(data []byte) error {
+	var w wireNewMembers
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*n = NewMembers{}
+	n.Members = w.Members
+	n.By = w.By
+	n.Close = w.Close
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (n NewMembers) MarshalJSON() ([]byte, error) {
+	return n.append(nil)
+}
+
+// append writes the API's form behind other bytes.
+func (n *NewMembers) append(to []byte) ([]byte, error) {
+	m := openObject(to)
+	if err := appendAll(&m, "members", n.Members); err != nil {
+		return nil, err
+	}
+	m.maybeText("by", n.By)
+	m.maybeBoolean("close", n.Close)
+	return m.close(), nil
+}
+
+// AddedMembers says what became of members that were to be added.
+type AddedMembers struct {
+	// How many members were added.
+	Added int `json:"added"`
+	// How many were there already.
+	Existing int `json:"existing"`
+	// How many the workflow has now.
+	Members int `json:"members"`
+}
+
+// WorkflowUnique allows one workflow per key within a queue.
+type WorkflowUnique struct {
+	// One workflow for each key within the queue, until it ends. 1 to 255 characters.
+	Key string `json:"key"`
+	// "return" the holder, or "reject" with 409 "duplicate_workflow". Default "return".
+	OnConflict string `json:"on_conflict,omitempty"`
+}
+
+// Workflow is a workflow as the server shows it.
+type Workflow struct {
+	// A UUIDv7.
+	ID   string
+	Name string
+	// The queue of the workflow itself.
+	Queue string
+	// "stopping": nothing more is released, and running jobs are told. "succeeded", "failed" and
+	// "cancelled" are final; a retry brings a failed or cancelled workflow back. No workflow has the
+	// states "compensating" and "stuck" yet.
+	State WorkflowState
+	// Why it stops, or has failed; empty if it does not.
+	Reason string
+	// Grows with each retry after the end.
+	Generation int
+	// Grows with each change of the workflow itself, not with those of its members.
+	Version int64
+	// Whether it takes members from outside.
+	Open      bool
+	CreatedAt time.Time
+	// When this generation times out; zero if it does not.
+	TimeoutAt time.Time
+	// Zero until it has ended.
+	EndedAt time.Time
+	// The number of members.
+	Members   int
+	Counts    MemberCounts
+	Callbacks WorkflowCallbacks
+	// At most 32 entries.
+	Tags []string
+	// The client's own strings, at most 8 KiB.
+	Meta map[string]string
+	// "continue": what hangs on it is skipped. "stop": once nothing can catch it, what waits is
+	// skipped, and running jobs are cancelled. "ignore": as "continue", but the workflow succeeds.
+	OnMemberFailed string
+	// 0 if there is no bound.
+	MaxActive int
+	// 0 if there is none.
+	Timeout time.Duration
+	// The ref of the member whose result is the workflow's; empty if there is none.
+	ResultFrom string
+	// Whether the members' jobs stay until the workflow goes.
+	KeepMembers bool
+	// Nil if it has no unique key.
+	Unique *WorkflowUnique
+	// As the cancellation gave it. Left out if it gave none.
+	CancelReason string
+	// With include=result; nil until there is one.
+	Result json.RawMessage
+	// Jobs of queues that the token does not open, or results that it may not see, are left out. Always
+	// "true".
+	Redacted bool
+}
+
+type wireWorkflow struct {
+	ID             string            `json:"id"`
+	Name           wireText          `json:"name"`
+	Queue          string            `json:"queue"`
+	State          WorkflowState     `json:"state"`
+	Reason         wireText          `json:"reason"`
+	CancelReason   string            `json:"cancel_reason,omitempty"`
+	Generation     int               `json:"generation"`
+	Version        int64             `json:"version"`
+	Open           bool              `json:"open"`
+	CreatedAt      wireTime          `json:"created_at"`
+	TimeoutAt      wireTime          `json:"timeout_at"`
+	EndedAt        wireTime          `json:"ended_at"`
+	Members        int               `json:"members"`
+	Counts         MemberCounts      `json:"counts"`
+	Callbacks      WorkflowCallbacks `json:"callbacks"`
+	Tags           []string          `json:"tags"`
+	Meta           map[string]string `json:"meta"`
+	OnMemberFailed string            `json:"on_member_failed"`
+	MaxActive      wireNumber        `json:"max_active"`
+	Timeout        wireMs            `json:"timeout_ms"`
+	ResultFrom     wireText          `json:"result_from"`
+	KeepMembers    bool              `json:"keep_members"`
+	Unique         *WorkflowUnique   `json:"unique"`
+	Result         json.RawMessage   `json:"result,omitempty"`
+	Redacted       bool              `json:"redacted,omitempty"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (v *Workflow) UnmarshalJSON(data []byte) error {
+	var w wireWorkflow
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*v = Workflow{}
+	v.ID = w.ID
+	v.Name = string(w.Name)
+	v.Queue = w.Queue
+	v.State = w.State
+	v.Reason = string(w.Reason)
+	v.CancelReason = w.CancelReason
+	v.Generation = w.Generation
+	v.Version = w.Version
+	v.Open = w.Open
+	v.CreatedAt = time.Time(w.CreatedAt)
+	v.TimeoutAt = time.Time(w.TimeoutAt)
+	v.EndedAt = time.Time(w.EndedAt)
+	v.Members = w.Members
+	v.Counts = w.Counts
+	v.Callbacks = w.Callbacks
+	v.Tags = w.Tags
+	v.Meta = w.Meta
+	v.OnMemberFailed = w.OnMemberFailed
+	v.MaxActive = int(w.MaxActive)
+	v.Timeout = time.Duration(w.Timeout)
+	v.ResultFrom = string(w.ResultFrom)
+	v.KeepMembers = w.KeepMembers
+	v.Unique = w.Unique
+	v.Result = w.Result
+	v.Redacted = w.Redacted
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (v Workflow) MarshalJSON() ([]byte, error) {
+	if v.State == WorkflowPruned {
+		return marshal(prunedJob{v.ID, Pruned})
+	}
+	var w wireWorkflow
+	w.ID = v.ID
+	w.Name = wireText(v.Name)
+	w.Queue = v.Queue
+	w.State = v.State
+	w.Reason = wireText(v.Reason)
+	w.CancelReason = v.CancelReason
+	w.Generation = v.Generation
+	w.Version = v.Version
+	w.Open = v.Open
+	w.CreatedAt = wireTime(v.CreatedAt)
+	w.TimeoutAt = wireTime(v.TimeoutAt)
+	w.EndedAt = wireTime(v.EndedAt)
+	w.Members = v.Members
+	w.Counts = v.Counts
+	w.Callbacks = v.Callbacks
+	w.Tags = filled(v.Tags)
+	w.Meta = filledMap(v.Meta)
+	w.OnMemberFailed = v.OnMemberFailed
+	w.MaxActive = wireNumber(v.MaxActive)
+	w.Timeout = wireMs(v.Timeout)
+	w.ResultFrom = wireText(v.ResultFrom)
+	w.KeepMembers = v.KeepMembers
+	w.Unique = v.Unique
+	w.Result = v.Result
+	w.Redacted = v.Redacted
+	return marshal(w)
+}
+
+// WorkflowCallbacks names the jobs that the end of a workflow has submitted. The ids of the callbacks'
+// jobs, once they are submitted.
+type WorkflowCallbacks struct {
+	OnSuccess string `json:"on_success,omitempty"`
+	OnFailure string `json:"on_failure,omitempty"`
+	OnEnd     string `json:"on_end,omitempty"`
+}
+
+// Member is a member of a workflow.
+type Member struct {
+	// Its place in the workflow, from 0.
+	Number int64
+	// Empty if it has none.
+	Ref string
+	// "blocked" waits for what it needs; "active" has a job that has not ended. "skipped": a need can't
+	// be met any more, the workflow stopped, or a call skipped it.
+	State MemberState
+	// Why a member has failed or was skipped; empty if nothing is known. "refused": its job was, at its
+	// release. "by_call": a call, or the ack of a member that it needs, skipped it. "growth_refused":
+	// its job succeeded, and the workflow refused what the ack added.
+	Reason string
+	// How often it was released.
+	Generation int
+	// The queue of its job. Left out, as is what follows, if the token does not open it.
+	Queue string
+	// Empty until it is released.
+	JobID string
+	// With include=job, unless there is none.
+	Job *Job
+	// With include=result; nil if there is none.
+	Result json.RawMessage
+	// Jobs of queues that the token does not open, or results that it may not see, are left out. Always
+	// "true".
+	Redacted bool
+}
+
+type wireMember struct {
+	Number     int64           `json:"number"`
+	Ref        wireText        `json:"ref"`
+	State      MemberState     `json:"state"`
+	Reason     wireText        `json:"reason"`
+	Generation int             `json:"generation"`
+	Queue      string          `json:"queue,omitempty"`
+	JobID      wireText        `json:"job_id"`
+	Job        *Job            `json:"job,omitempty"`
+	Result     json.RawMessage `json:"result,omitempty"`
+	Redacted   bool            `json:"redacted,omitempty"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (m *Member) UnmarshalJSON(data []byte) error {
+	var w wireMember
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*m = Member{}
+	m.Number = w.Number
+	m.Ref = string(w.Ref)
+	m.State = w.State
+	m.Reason = string(w.Reason)
+	m.Generation = w.Generation
+	m.Queue = w.Queue
+	m.JobID = string(w.JobID)
+	m.Job = w.Job
+	m.Result = w.Result
+	m.Redacted = w.Redacted
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (m Member) MarshalJSON() ([]byte, error) {
+	var w wireMember
+	w.Number = m.Number
+	w.Ref = wireText(m.Ref)
+	w.State = m.State
+	w.Reason = wireText(m.Reason)
+	w.Generation = m.Generation
+	w.Queue = m.Queue
+	w.JobID = wireText(m.JobID)
+	w.Job = m.Job
+	w.Result = m.Result
+	w.Redacted = m.Redacted
+	return marshal(w)
+}
+
+// MemberDetail is a member of a workflow with its definition.
+type MemberDetail struct {
+	Needs []Need
+	// Whether the first need that is met releases it.
+	NeedsAny bool
+	// Needs that have not ended, at most 20.
+	WaitsFor []string
+	// The job as it was given. Left out if the token does not open its queue.
+	Definition *NewJob
+	Member
+}
+
+type wireMemberDetail struct {
+	Needs      []Need          `json:"needs"`
+	NeedsAny   bool            `json:"needs_any"`
+	Definition *NewJob         `json:"definition,omitempty"`
+	WaitsFor   []string        `json:"waits_for"`
+	Number     int64           `json:"number"`
+	Ref        wireText        `json:"ref"`
+	State      MemberState     `json:"state"`
+	Reason     wireText        `json:"reason"`
+	Generation int             `json:"generation"`
+	Queue      string          `json:"queue,omitempty"`
+	JobID      wireText        `json:"job_id"`
+	Job        *Job            `json:"job,omitempty"`
+	Result     json.RawMessage `json:"result,omitempty"`
+	Redacted   bool            `json:"redacted,omitempty"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (m *MemberDetail) UnmarshalJSON(data []byte) error {
+	var w wireMemberDetail
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*m = MemberDetail{}
+	m.Needs = w.Needs
+	m.NeedsAny = w.NeedsAny
+	m.Definition = w.Definition
+	m.WaitsFor = w.WaitsFor
+	m.Number = w.Number
+	m.Ref = string(w.Ref)
+	m.State = w.State
+	m.Reason = string(w.Reason)
+	m.Generation = w.Generation
+	m.Queue = w.Queue
+	m.JobID = string(w.JobID)
+	m.Job = w.Job
+	m.Result = w.Result
+	m.Redacted = w.Redacted
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (m MemberDetail) MarshalJSON() ([]byte, error) {
+	var w wireMemberDetail
+	w.Needs = filled(m.Needs)
+	w.NeedsAny = m.NeedsAny
+	w.Definition = m.Definition
+	w.WaitsFor = filled(m.WaitsFor)
+	w.Number = m.Number
+	w.Ref = wireText(m.Ref)
+	w.State = m.State
+	w.Reason = wireText(m.Reason)
+	w.Generation = m.Generation
+	w.Queue = m.Queue
+	w.JobID = wireText(m.JobID)
+	w.Job = m.Job
+	w.Result = m.Result
+	w.Redacted = m.Redacted
+	return marshal(w)
+}
+
+// GraphLine is a member with what it needs, for a picture of the workflow.
+type GraphLine struct {
+	Number int64
+	// Empty if it has none.
+	Ref string
+	// What the member is.
+	Kind string
+	// "blocked" waits for what it needs; "active" has a job that has not ended. "skipped": a need can't
+	// be met any more, the workflow stopped, or a call skipped it.
+	State MemberState
+	Needs []Need
+}
+
+type wireGraphLine struct {
+	Number int64       `json:"number"`
+	Ref    wireText    `json:"ref"`
+	Kind   string      `json:"kind"`
+	State  MemberState `json:"state"`
+	Needs  []Need      `json:"needs"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (g *GraphLine) UnmarshalJSON(data []byte) error {
+	var w wireGraphLine
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*g = GraphLine{}
+	g.Number = w.Number
+	g.Ref = string(w.Ref)
+	g.Kind = w.Kind
+	g.State = w.State
+	g.Needs = w.Needs
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (g GraphLine) MarshalJSON() ([]byte, error) {
+	var w wireGraphLine
+	w.Number = g.Number
+	w.Ref = wireText(g.Ref)
+	w.Kind = g.Kind
+	w.State = g.State
+	w.Needs = filled(g.Needs)
+	return marshal(w)
+}
+
+// WorkflowWhy says why a workflow has not ended.
+type WorkflowWhy struct {
+	ID string
+	// "stopping": nothing more is released, and running jobs are told. "succeeded", "failed" and
+	// "cancelled" are final; a retry brings a failed or cancelled workflow back. No workflow has the
+	// states "compensating" and "stuck" yet.
+	State WorkflowState
+	At    time.Time
+	// Sentences for a person.
+	Summary  string
+	Blocking []WorkflowBlocker
+	// Jobs of queues that the token does not open, or results that it may not see, are left out. Always
+	// "true".
+	Redacted bool
+}
+
+type wireWorkflowWhy struct {
+	ID       string            `json:"id"`
+	State    WorkflowState     `json:"state"`
+	At       wireTime          `json:"at"`
+	Summary  string            `json:"summary"`
+	Blocking []WorkflowBlocker `json:"blocking"`
+	Redacted bool              `json:"redacted,omitempty"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (v *WorkflowWhy) UnmarshalJSON(data []byte) error {
+	var w wireWorkflowWhy
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*v = WorkflowWhy{}
+	v.ID = w.ID
+	v.State = w.State
+	v.At = time.Time(w.At)
+	v.Summary = w.Summary
+	v.Blocking = w.Blocking
+	v.Redacted = w.Redacted
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (v WorkflowWhy) MarshalJSON() ([]byte, error) {
+	var w wireWorkflowWhy
+	w.ID = v.ID
+	w.State = v.State
+	w.At = wireTime(v.At)
+	w.Summary = v.Summary
+	w.Blocking = filled(v.Blocking)
+	w.Redacted = v.Redacted
+	return marshal(w)
+}
+
+// WorkflowBlocker is something that a workflow waits for. The members depend on the code.
+type WorkflowBlocker struct {
+	// "open": it is not closed. "active": members have jobs that have not ended. "max_active": members
+	// wait, because as many as that are active. "releasing": members are about to be submitted.
+	// "in_transit": jobs are on the way to another shard. "overloaded": the server's memory is full.
+	// "ended": the workflow has.
+	Code string
+	// The shard to which the jobs are on the way.
+	Shard *int
+	// How many.
+	Count int
+	// The first 20 of them. Left out for a token that is limited to queues.
+	Jobs []string
+}
+
+type wireWorkflowBlocker struct {
+	Code  string    `json:"code"`
+	Shard *int      `json:"shard,omitempty"`
+	Count int       `json:"count,omitempty"`
+	Jobs  *[]string `json:"jobs,omitempty"`
+}
+
+// UnmarshalJSON reads the API's form.
+func (v *WorkflowBlocker) UnmarshalJSON(data []byte) error {
+	var w wireWorkflowBlocker
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*v = WorkflowBlocker{}
+	v.Code = w.Code
+	v.Shard = w.Shard
+	v.Count = w.Count
+	v.Jobs = listOf(w.Jobs)
+	return nil
+}
+
+// MarshalJSON writes the API's form.
+func (v WorkflowBlocker) MarshalJSON() ([]byte, error) {
+	var w wireWorkflowBlocker
+	w.Code = v.Code
+	w.Shard = v.Shard
+	w.Count = v.Count
+	w.Jobs = orNil(v.Jobs)
+	return marshal(w)
 }

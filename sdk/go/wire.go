@@ -78,6 +78,16 @@ func (n *wireCount) UnmarshalJSON(data []byte) error {
 	return err
 }
 
+// wireNumber is a number; null is 0.
+type wireNumber int
+
+func (n wireNumber) MarshalJSON() ([]byte, error) {
+	if n == 0 {
+		return null, nil
+	}
+	return strconv.AppendInt(nil, int64(n), 10), nil
+}
+
 // durationOf saturates: ten years fit, but a value too large for a Duration must not wrap around.
 func durationOf(ms int64) time.Duration {
 	const most = int64(1<<63-1) / int64(time.Millisecond)
@@ -287,6 +297,28 @@ func (m *members) texts(name string, values []string) {
 		m.b = appendString(m.b, value)
 	}
 	m.b = append(m.b, ']')
+}
+
+type appender[T any] interface {
+	*T
+	append(to []byte) ([]byte, error)
+}
+
+// appendAll writes a list. An error names the item.
+func appendAll[T any, P appender[T]](m *members, name string, items []T) error {
+	m.key(name)
+	m.b = append(m.b, '[')
+	for i := range items {
+		if i > 0 {
+			m.b = append(m.b, ',')
+		}
+		var err error
+		if m.b, err = P(&items[i]).append(m.b); err != nil {
+			return fmt.Errorf("%s/%d: %w", name, i, err)
+		}
+	}
+	m.b = append(m.b, ']')
+	return nil
 }
 
 // The following methods leave a member out if its value is zero.

@@ -6,7 +6,9 @@
 #include "api/job_decode.h"
 #include "api/named_decode.h"
 #include "api/parameters.h"
+#include "api/schedule_workflow.h"
 #include "api/text.h"
+#include "api/workflow_decode.h"
 #include "base/json_writer.h"
 
 namespace millrace::api {
@@ -77,12 +79,45 @@ void read_schedule_job(Decode& decode, const Path& path, ScheduleSpec& spec) {
   }
 }
 
+// Takes away what makes no sense, or could not be the same each time.
+void refuse_unfit(Decode& decode, const Path& path, const NewWorkflow& workflow) {
+  const auto absent = [&](const Path& at, std::string_view name, bool given, std::string_view why) {
+    if (!given) return;
+    decode.fault(Path{&at, name, 0}, "must be absent in a schedule; " + std::string(why));
+  };
+  absent(path, "id", workflow.id.has_value(), "the server makes an id for each instant");
+  absent(path, "unique", workflow.unique.has_value(),
+         "overlap of the schedule says what happens while a workflow runs");
+  absent(path, "open", workflow.open, "nobody would close its workflows");
+  constexpr std::string_view kWhyNoTime = "set delay_ms, which counts from the job's release";
+  const Path members{&path, "members", 0};
+  for (std::size_t i = 0; i < workflow.members.size(); ++i) {
+    const Path member{&members, {}, i};
+    absent(Path{&member, "job", 0}, "run_at", workflow.members[i].job.run_at.has_value(),
+           kWhyNoTime);
+  }
+  for (const NewCallback& callback : workflow.callbacks) {
+    absent(Path{&path, name_of(callback.role), 0}, "run_at", callback.job.run_at.has_value(),
+           kWhyNoTime);
+  }
+}
+
+void read_schedule_workflow(Decode& decode, const Path& path, ScheduleSpec& spec) {
+  if (JsonCursor(decode.cursor).skip().size() > kMaxScheduleWorkflowBytes) {
+    refuse_value(decode, path, "must have at most 65536 bytes in a schedule");
+    return;
+  }
+  read_workflow(decode, path, spec.workflow.emplace());
+  refuse_unfit(decode, path, *spec.workflow);
+}
+
 using Spec = ScheduleSpec;
 constexpr Member<Spec> kSpecMembers[] = {
     {"cron", read_cron<Spec>},
     {"every_ms", read_every<Spec>},
     {"timezone", read_timezone<Spec>},
     {"job", read_schedule_job},
+    {"workflow", read_schedule_workflow},
     {"start_at", [](Decode& d, const Path& p, Spec& s) { read_into(s.start_at, read_time, d, p); }},
     {"end_at", [](Decode& d, const Path& p, Spec& s) { read_into(s.end_at, read_time, d, p); }},
     {"jitter_ms",
@@ -104,7 +139,13 @@ constexpr Member<Spec> kSpecMembers[] = {
 void read_spec(Decode& decode, const Path& path, Spec& spec) {
   const std::optional<Seen> seen = read_object(decode, path, kSpecMembers, spec);
   if (!seen) return;
-  require(decode, path, "job", seen->has(bit_of(kSpecMembers, "job")));
+  const bool job = seen->has(bit_of(kSpecMembers, "job"));
+  const bool workflow = seen->has(bit_of(kSpecMembers, "workflow"));
+  if (!job && !workflow) {
+    decode.fault(Path{&path, "job", 0}, "is required, unless workflow is given");
+  } else if (job && workflow) {
+    decode.fault(Path{&path, "workflow", 0}, "must not be given together with job");
+  }
   check_timing(decode, path, seen->has(bit_of(kSpecMembers, "cron")),
                seen->has(bit_of(kSpecMembers, "every_ms")));
   if (spec.start_at && spec.end_at && *spec.end_at < *spec.start_at) {
@@ -321,8 +362,13 @@ void encode(JsonWriter& json, const Schedule& schedule) {
   json.text_or_null("cron", schedule.cron);
   json.member("every_ms", schedule.every);
   json.member("timezone", schedule.timezone);
-  json.key("job");
-  encode_job(json, schedule.job);
+  if (schedule.workflow != nullptr) {
+    json.key("workflow");
+    encode(json, *schedule.workflow);
+  } else {
+    json.key("job");
+    encode_job(json, schedule.job);
+  }
   json.member("start_at", schedule.start_at);
   json.member("end_at", schedule.end_at);
   json.member("jitter_ms", schedule.jitter);
@@ -342,6 +388,7 @@ void encode(JsonWriter& json, const Schedule& schedule) {
   json.member("updated_at", schedule.updated_at);
   json.member("last_scheduled_at", schedule.last_scheduled_at);
   json.member("last_job_id", schedule.last_job_id);
+  encode_if(json, "last_workflow_id", schedule.last_workflow_id);
   encode_times(json, "next", schedule.next);
   json.member("description", schedule.description);
   encode_warnings(json, schedule.warnings);
@@ -365,6 +412,7 @@ void encode_runs(JsonWriter& json, const std::vector<ScheduleRun>& runs) {
     json.member("scheduled_at", run.scheduled_at);
     json.member("at", run.at);
     json.member("job_id", run.job);
+    encode_if(json, "workflow_id", run.workflow);
     json.member("outcome", run.outcome);
     if (run.count > 1) json.member("count", run.count);
     if (!run.error.empty()) json.member("error", run.error);

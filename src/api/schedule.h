@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/new_workflow.h"
 #include "api/problem.h"
 #include "api/submission.h"
 #include "terms/schedule.h"
@@ -27,10 +28,12 @@ struct ScheduleTiming {
   bool twice_in_dst_overlap = false;
 };
 
-// PUT /v1/schedules/{name}. `job` holds views of the body.
+// PUT /v1/schedules/{name}. `job` and `workflow` hold views of the body.
 struct ScheduleSpec {
   ScheduleTiming timing;
   JobSubmission job;  // without id, run_at and delay
+  // In place of the job: without id, unique, open, and run_at of its jobs.
+  std::optional<NewWorkflow> workflow;
   std::optional<Time> start_at;
   std::optional<Time> end_at;
   Duration jitter{0};
@@ -124,6 +127,8 @@ struct ScheduleJob {
 
 void encode(JsonWriter& json, const ScheduleJob& job);
 
+struct ScheduleWorkflow;  // schedule_workflow.h
+
 struct Schedule {
   std::string_view name;
   std::string_view cron;  // empty: null
@@ -132,6 +137,7 @@ struct Schedule {
   bool skip_dst_gap = false;
   bool twice_in_dst_overlap = false;
   ScheduleJob job;
+  const ScheduleWorkflow* workflow = nullptr;  // in place of the job; null: none
   std::optional<Time> start_at;
   std::optional<Time> end_at;
   Duration jitter{};
@@ -149,6 +155,7 @@ struct Schedule {
   Time updated_at{};
   std::optional<Time> last_scheduled_at;
   std::optional<JobId> last_job_id;
+  std::optional<JobId> last_workflow_id;  // at most one of the two
   std::vector<Time> next;
   std::string description;
   std::vector<std::string> warnings;
@@ -166,6 +173,7 @@ struct ScheduleRun {
   Time scheduled_at{};
   Time at{};
   std::optional<JobId> job;
+  std::optional<JobId> workflow;  // at most one of the two
   std::string_view outcome;
   std::uint64_t count = 1;
   std::string_view error;  // empty: absent

@@ -147,7 +147,8 @@ TEST(DecodeSchedule, EveryWordMeansWhatItSays) {
 
 TEST(DecodeSchedule, NeedsAJobAndOneOfCronAndEvery) {
   EXPECT_EQ(faults(decode_schedule("{}", kLimits)),
-            (Strings{"/job: is required", "/cron: is required, unless every_ms is given"}));
+            (Strings{"/job: is required, unless workflow is given",
+                     "/cron: is required, unless every_ms is given"}));
   EXPECT_EQ(faults(with(R"("cron":"@daily","every_ms":1000)")),
             Strings{"/every_ms: must not be given together with cron"});
   // An invalid member still counts as present.
@@ -155,6 +156,42 @@ TEST(DecodeSchedule, NeedsAJobAndOneOfCronAndEvery) {
   EXPECT_EQ(places(with(R"("crn":"@daily")")), Strings{"/crn"});
   EXPECT_EQ(code_of(decode_schedule("", kLimits)), code_of(decode_job("", kLimits)));
   EXPECT_EQ(code_of(decode_schedule("[]", kLimits)), code_of(decode_job("[]", kLimits)));
+}
+
+TEST(DecodeSchedule, MayHaveAWorkflowInPlaceOfAJob) {
+  const auto spec = decode_schedule(
+      R"({"cron":"@daily","overlap":"skip","workflow":{"queue":"w","defaults":{"queue":"q","type":"t"},
+      "members":[{"ref":"a","job":{}},{"needs":["a"],"job":{"queue":"r"}}],"on_end":{}},"jitter_ms":5})",
+      kLimits);
+  ASSERT_TRUE(spec.has_value()) << faults(spec)[0];
+  ASSERT_TRUE(spec->workflow);
+  EXPECT_EQ(spec->workflow->queue, "w");
+  ASSERT_EQ(spec->workflow->members.size(), 2U);
+  EXPECT_EQ(spec->workflow->members[0].job.queue, "q");
+  EXPECT_EQ(spec->workflow->members[1].job.queue, "r");
+  EXPECT_EQ(spec->workflow->callbacks.size(), 1U);
+  EXPECT_EQ(spec->jitter, Duration{5});  // what comes after it is read, too
+}
+
+TEST(DecodeSchedule, ItsWorkflowHasNothingThatCannotBeTheSameEachTime) {
+  const auto of = [](const std::string& workflow) {
+    static std::string body;
+    body = fmt::format(R"({{"cron":"@daily","workflow":{}}})", workflow);
+    return decode_schedule(body, kLimits);
+  };
+  EXPECT_EQ(places(of(R"({"id":"0190a0a0-0000-7000-8000-000000000000","open":true,
+                      "unique":{"key":"k"},"on_end":{"type":"t","run_at":"2026-01-01T00:00:00Z"},
+                      "members":[{"job":{"type":"t","run_at":"2026-01-01T00:00:00Z"}}]})")),
+            (Strings{"/workflow/id", "/workflow/unique", "/workflow/open",
+                     "/workflow/members/0/job/run_at", "/workflow/on_end/run_at"}));
+  EXPECT_EQ(places(of(R"({"members":[{"job":{}}]})")), Strings{"/workflow/members/0/job/type"});
+  EXPECT_EQ(places(of(fmt::format(R"({{"name":"{}"}})", std::string(65'536, 'x')))),
+            Strings{"/workflow"});
+  const auto both =
+      decode_schedule(R"({"cron":"@daily","job":{"type":"t"},"workflow":{}})", kLimits);
+  EXPECT_EQ(places(both), Strings{"/workflow"});
+  const auto neither = decode_schedule(R"({"cron":"@daily","workflow":null})", kLimits);
+  EXPECT_EQ(places(neither), Strings{"/job"});
 }
 
 TEST(DecodeSchedule, EndsAfterItStarts) {

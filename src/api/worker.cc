@@ -4,10 +4,10 @@
 
 #include <utility>
 
-#include "api/growth_decode.h"
 #include "api/job_decode.h"
 #include "api/named_decode.h"
 #include "api/text.h"
+#include "api/workflow_decode.h"
 
 namespace millrace::api {
 namespace {
@@ -222,9 +222,39 @@ constexpr Member<Ack> kDelay{"delay_ms", [](Decode& d, const Path& p, Ack& ack) 
                                read_into(ack.delay, read_duration, d, p, 0, kMaxDelayMs);
                              }};
 constexpr Member<Ack> kLogs{"logs", read_logs};
+
+// Whether the value at the cursor is an object with the member `workflow`.
+bool names_workflow(JsonCursor at) {
+  if (at.type() != JsonType::kObject) return false;
+  at.enter();
+  for (std::string_view name; at.next_member(name); at.skip()) {
+    if (name == "workflow") return true;
+  }
+  return false;
+}
+
+constexpr Member<EnqueuedWorkflow> kEnqueuedWorkflow[] = {
+    {"workflow",
+     [](Decode& d, const Path& p, EnqueuedWorkflow& out) {
+       const std::size_t most = d.limits().payload_bytes;
+       if (JsonCursor(d.cursor).skip().size() <= most) return read_workflow(d, p, out.workflow);
+       d.cursor.skip();
+       d.too_large(p, most);
+     }},
+};
+
 constexpr Member<Ack> kEnqueue{"enqueue", [](Decode& d, const Path& p, Ack& ack) {
                                  read_array(d, p, 0, kMaxBatchItems, [&](const Path& element) {
-                                   read_job(d, element, ack.enqueue.emplace_back());
+                                   if (names_workflow(d.cursor)) {
+                                     EnqueuedWorkflow& item = ack.workflows.emplace_back();
+                                     item.place = element.index;
+                                     const std::optional<Seen> seen =
+                                         read_object(d, element, kEnqueuedWorkflow, item);
+                                     if (seen)
+                                       require(d, element, "workflow", seen->has(MemberSet{1}));
+                                   } else {
+                                     read_job(d, element, ack.enqueue.emplace_back());
+                                   }
                                  });
                                }};
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/job.h"
+#include "api/new_workflow.h"
 #include "api/submission.h"
 #include "api/workflow.h"
 
@@ -72,6 +73,12 @@ struct ReportedLog {
   std::string message;  // cut to its bound, with U+0000 replaced
 };
 
+// An item {"workflow": ...} of `enqueue`.
+struct EnqueuedWorkflow {
+  NewWorkflow workflow;
+  std::size_t place = 0;  // in `enqueue`
+};
+
 struct Ack {
   JobId id;
   LeaseToken token{kNoToken};
@@ -80,7 +87,8 @@ struct Ack {
   std::optional<ReportedError> error;  // with kFailed, kCancelled and kDead only
   std::optional<Duration> delay;       // kSnoozed: required; kFailed: replaces the job's own delay
   std::vector<ReportedLog> logs;
-  std::vector<JobSubmission> enqueue;  // a fault in any of them refuses the ack
+  std::vector<JobSubmission> enqueue;       // a fault in any of them refuses the ack
+  std::vector<EnqueuedWorkflow> workflows;  // of `enqueue`, likewise
   std::vector<SlowDown> slow_down = {};
   std::optional<Growth> grow = {};  // with kSucceeded only
 };

@@ -132,6 +132,34 @@ TEST(DecodeAcks, ReadsAllOfAnItem) {
   EXPECT_EQ(item.enqueue[0].payload, R"("\ud800")");
 }
 
+TEST(DecodeAcks, AnItemOfEnqueueMayBeAWorkflow) {
+  const auto acks = decode_acks(
+      R"({"items":[{"id":"0190a0a0-0000-7000-8000-000000000000","token":1,"outcome":"succeeded",
+      "enqueue":[{"type":"a"},{"workflow":{"name":"w","members":[{"job":{"type":"b"}}]}},{"type":"c"}]}]})",
+      kLimits);
+  ASSERT_TRUE(acks.has_value()) << faults(acks)[0];
+  const Ack& ack = acks->at(0).value;
+  EXPECT_FALSE(acks->at(0).fault);
+  ASSERT_EQ(ack.enqueue.size(), 2U);
+  EXPECT_EQ(ack.enqueue[1].type, "c");
+  ASSERT_EQ(ack.workflows.size(), 1U);
+  EXPECT_EQ(ack.workflows[0].place, 1U);
+  EXPECT_EQ(ack.workflows[0].workflow.name, "w");
+  EXPECT_EQ(ack.workflows[0].workflow.members.size(), 1U);
+}
+
+TEST(DecodeAcks, AWorkflowOfEnqueueStandsAlone) {
+  const auto faults_of = [](const std::string& item) {
+    static std::string body;
+    body = fmt::format(R"({{"token":1,"enqueue":[{}]}})", item);
+    return places(decode_complete(body, JobId{}, kLimits));
+  };
+  EXPECT_EQ(faults_of(R"({"workflow":null})"), Strings{"/enqueue/0/workflow"});
+  EXPECT_EQ(faults_of(R"({"workflow":{},"type":"t"})"), Strings{"/enqueue/0/type"});
+  EXPECT_EQ(faults_of(R"({"workflow":{"members":[{"job":{}}]}})"),
+            Strings{"/enqueue/0/workflow/members/0/job/type"});
+}
+
 TEST(DecodeAcks, ReadsWhatAWorkerAsksOfLimits) {
   const std::string body = ack(R"("outcome":"succeeded","slow_down":[{"limit":"api","for_ms":100},)"
                                R"({"limit":"acct","key":"k","for_ms":3600000}])");

@@ -4,11 +4,11 @@
 #include <array>
 #include <utility>
 
-#include "api/growth_decode.h"
 #include "api/job_decode.h"
 #include "api/named_decode.h"
 #include "api/parameters.h"
 #include "api/text.h"
+#include "api/workflow_decode.h"
 #include "base/ascii.h"
 
 namespace millrace::api {
@@ -209,9 +209,12 @@ constexpr Member<Parts> kWorkflowMembers[] = {
     {"unique", read_workflow_key},
 };
 
+}  // namespace
+
 void read_workflow(Decode& decode, const Path& path, NewWorkflow& workflow) {
   Parts parts;
   if (!read_object(decode, path, kWorkflowMembers, parts)) return;
+  const JsonCursor after = decode.cursor;
   workflow = std::move(parts.workflow);
   JobDefaults defaults;
   if (parts.defaults) {
@@ -232,7 +235,10 @@ void read_workflow(Decode& decode, const Path& path, NewWorkflow& workflow) {
     read_member_job(decode, Path{&path, kCallbacks.at(i), 0}, defaults, workflow.queue,
                     callback.job);
   }
+  decode.cursor = after;
 }
+
+namespace {
 
 // --- The other bodies.
 

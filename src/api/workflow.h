@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/list.h"
+#include "api/new_workflow.h"
 #include "api/problem.h"
 #include "api/schedule.h"
 #include "api/submission.h"
@@ -20,51 +21,13 @@ namespace millrace::api {
 
 using terms::kMemberStates;
 using terms::MemberReason;
-using terms::MemberRole;
 using terms::MemberState;
-using terms::NeedOn;
-using terms::OnMemberFailed;
 using terms::WorkflowReason;
 using terms::WorkflowState;
 
 // --- In.
 
-struct NewNeed {
-  std::string ref;
-  NeedOn on = NeedOn::kSucceeded;
-};
-struct NewMember {
-  std::string ref;  // empty: none
-  std::vector<NewNeed> needs;
-  bool needs_any = false;
-  JobSubmission job;  // without id, unique, expires_at; an empty queue is the workflow's
-};
-struct NewCallback {
-  MemberRole role{};  // not kMember
-  JobSubmission job;  // likewise
-};
-struct WorkflowKey {
-  std::string key;
-  bool reject = false;  // false: a conflict returns the holder
-};
-
 // POST /v1/workflows.
-struct NewWorkflow {
-  std::string queue = "default";
-  std::optional<JobId> id;  // a UUIDv7
-  std::string name;         // empty: none
-  std::vector<std::string> tags;
-  StringMap meta;
-  std::vector<NewMember> members;  // `defaults` applied, every queue known
-  bool open = false;
-  OnMemberFailed on_member_failed = OnMemberFailed::kContinue;
-  std::vector<NewCallback> callbacks;
-  std::optional<std::int64_t> max_active;
-  std::optional<Duration> timeout;
-  std::string result_from;  // empty: none
-  bool keep_members = true;
-  std::optional<WorkflowKey> unique;
-};
 Decoded<NewWorkflow> decode_workflow(std::string_view body, const DecodeLimits& limits);
 
 // POST /v1/workflows/{id}/members.

@@ -203,8 +203,8 @@ sdk::Result<std::string> held_back_text(sdk::Client& client, std::vector<sdk::Qu
 
 // The newest of those that have not ended; nothing if there are none.
 std::string workflows_text(sdk::Client& client, const Size& size) {
-  const auto listed = read_items(client, "/v1/workflows?state=running,stopping", kMostWorkflows,
-                                 kMostWorkflows);
+  const auto listed =
+      read_items(client, "/v1/workflows?state=running,stopping", kMostWorkflows, kMostWorkflows);
   // A server of an earlier version has none; the next frame reports any other error.
   if (!listed || listed->items.empty()) return {};
   return "\n" + workflow_table(views(listed->items), now(), size.width);

@@ -108,6 +108,7 @@ struct AckItem {
   std::vector<LogEntry> logs;
   std::vector<JobSpec> enqueue;  // submitted in the same commit, or the ack is refused
   std::vector<SlowDown> slow_down = {};
+  std::vector<CreateWorkflow> workflows = {};  // likewise; a shard makes boxes of them (outbox.h)
   // kSucceeded, of a member of a workflow: accepted by the workflow's home, or the ack is refused.
   // If that is another shard, it decides later, and a refusal fails the member. Null: nothing.
   std::shared_ptr<const Growth> grow = nullptr;

@@ -73,11 +73,11 @@ constexpr auto describe(Of<LogEntry>) {
 }
 
 constexpr auto describe(Of<AckItem>) {
-  return std::tuple(Field(1, &AckItem::id), Field(2, &AckItem::token), Field(3, &AckItem::outcome),
-                    Field(4, &AckItem::result), Field(5, &AckItem::error),
-                    Field(6, &AckItem::retryable), Field(7, &AckItem::delay),
-                    Field(8, &AckItem::logs), Field(9, &AckItem::enqueue),
-                    Field(10, &AckItem::slow_down), Field(11, &AckItem::grow));
+  return std::tuple(
+      Field(1, &AckItem::id), Field(2, &AckItem::token), Field(3, &AckItem::outcome),
+      Field(4, &AckItem::result), Field(5, &AckItem::error), Field(6, &AckItem::retryable),
+      Field(7, &AckItem::delay), Field(8, &AckItem::logs), Field(9, &AckItem::enqueue),
+      Field(10, &AckItem::slow_down), Field(11, &AckItem::grow), Field(12, &AckItem::workflows));
 }
 
 constexpr auto describe(Of<Ack>) {
@@ -167,10 +167,10 @@ constexpr auto describe(Of<DeleteSchedule>) {
 }
 
 constexpr auto describe(Of<NoteScheduleRun>) {
-  return std::tuple(Field(1, &NoteScheduleRun::name),
-                    Field(2, &NoteScheduleRun::incarnation, Form::kFixed),
-                    Field(3, &NoteScheduleRun::scheduled_at), Field(4, &NoteScheduleRun::job),
-                    Field(0, &NoteScheduleRun::box, Form::kUnsent));
+  return std::tuple(
+      Field(1, &NoteScheduleRun::name), Field(2, &NoteScheduleRun::incarnation, Form::kFixed),
+      Field(3, &NoteScheduleRun::scheduled_at), Field(4, &NoteScheduleRun::job),
+      Field(5, &NoteScheduleRun::workflow), Field(0, &NoteScheduleRun::box, Form::kUnsent));
 }
 
 constexpr auto describe(Of<GetSchedules>) {

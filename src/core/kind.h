@@ -66,6 +66,14 @@ struct Named {
   void queues_of(const std::vector<Spec>& specs) {
     for (const Spec& spec : specs) queue(spec.queue);
   }
+  // Of a workflow that is to be created.
+  template <typename Workflow>
+    requires requires(const Workflow& w) { w.spec.callbacks; }
+  void queues_of(const Workflow& workflow) {
+    queue(workflow.spec.queue);
+    queues_of(workflow.members);
+    queues_of(workflow.spec.callbacks);
+  }
   template <typename Item>
   void ids_of(const std::vector<Item>& items) {
     for (const Item& item : items) ids.push_back(item.id);

@@ -115,8 +115,10 @@ std::size_t bytes_of(const std::optional<std::vector<SharedBytes>>& tags) {
 }
 
 std::size_t bytes_of(const ScheduleSpec& spec) {
-  return 2 * kRefBytes + spec.cron.size() + spec.timezone.size() + spec.job.size() +
-         spec.managed_by.size();
+  std::size_t bytes = 2 * kRefBytes + spec.cron.size() + spec.timezone.size() + spec.job.size() +
+                      spec.workflow.size() + spec.managed_by.size();
+  for (const SharedBytes& queue : spec.queues) bytes += 8 + queue.size();
+  return bytes;
 }
 
 std::size_t bytes_of(const Schedule& schedule) {

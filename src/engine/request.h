@@ -87,18 +87,19 @@ struct AwaitWork {
   bool no_commands = false;  // for a plain claim, whose reply has no room for commands
 };
 
-// Asks for a schedule's questions about jobs on other shards, and for messages about shares of
-// limits. Answers when there are some, or after `wait`. The caller asks the other shard about each
-// job, and then sends TellOfJob; a question without an answer is repeated. Used only between a
-// shard and the node that leads it.
+// Asks for a schedule's questions about workflows, and jobs on other shards, and for messages about
+// shares of limits. Answers when there are some, or after `wait`. The caller asks the other shard
+// about each job, and then sends TellOfJob; a question without an answer is repeated. Used only
+// between a shard and the node that leads it.
 struct AwaitJobQuestions {
   Duration wait{};
 };
 struct JobQuestion {
   SharedBytes schedule;
   JobId job;
-  Duration wait{};      // answer when the job has ended, or after this time
-  bool cancel = false;  // cancel the job first
+  Duration wait{};        // answer when the job has ended, or after this time
+  bool cancel = false;    // cancel the job first
+  bool workflow = false;  // the job is a workflow
 };
 struct JobQuestions {
   std::vector<JobQuestion> items;

@@ -16,6 +16,9 @@ std::string order_of(const core::Command& command) {
   if (const auto* const enqueue = std::get_if<core::Enqueue>(&command)) {
     return std::string(enqueue->jobs.front().queue.view());
   }
+  if (const auto* const create = std::get_if<core::CreateWorkflow>(&command)) {
+    return std::string(create->spec.queue.view());
+  }
   const auto of_schedule = [](const SharedBytes& name) {
     return std::string("schedule ").append(name.view());
   };
@@ -192,6 +195,8 @@ void InboxIntake::answered(const store::InboxKey& row, const engine::Answer& ans
   }
   if (const auto* const enqueued = std::get_if<core::EnqueueReply>(reply)) {
     conclude_enqueue(row, *enqueued, now);
+  } else if (const auto* const workflow = std::get_if<core::WorkflowReply>(reply)) {
+    conclude_workflow(row, *workflow, now);
   } else if (const auto* const schedule = std::get_if<core::ScheduleReply>(reply)) {
     conclude_schedule(row, *schedule, now);
   } else {
@@ -212,6 +217,17 @@ void InboxIntake::conclude_enqueue(const store::InboxKey& key, const core::Enque
       return;
     case core::Fate::kRefused:
       reject({key, reason_of(item.refusal)});
+  }
+}
+
+void InboxIntake::conclude_workflow(const store::InboxKey& key, const core::WorkflowReply& reply,
+                                    Instant now) {
+  if (engine::is_put_off(reply)) return queues_.refused(key, now);
+  queues_.settle(key);
+  if (reply.refusal) {
+    reject({key, reason_of(reply.refusal)});
+  } else if (!reply.created) {
+    useless_.insert(key);
   }
 }
 

@@ -106,6 +106,7 @@ class InboxIntake {
   std::string reason_of(const core::Refusal& refusal) const;
   void reject(store::RejectedRow row) { rejected_.emplace(row.key, std::move(row)); }
   void conclude_enqueue(const store::InboxKey& key, const core::EnqueueReply& reply, Instant now);
+  void conclude_workflow(const store::InboxKey& key, const core::WorkflowReply& reply, Instant now);
   void conclude_schedule(const store::InboxKey& key, const core::ScheduleReply& reply, Instant now);
   void conclude_finish(const store::InboxRow& row, const core::ItemsReply& reply);
 

@@ -83,6 +83,11 @@ class InboxIntakeTest : public testing::Test {
            set.name = name;
            return set;
          }
+         if (row.kind == InboxKind::kWorkflow) {
+           core::CreateWorkflow create;
+           create.spec.queue = name;
+           return create;
+         }
          if (row.kind != InboxKind::kEnqueue) return core::Ack{};
          core::Enqueue enqueue;
          enqueue.jobs.resize(1);
@@ -92,6 +97,46 @@ class InboxIntakeTest : public testing::Test {
        .sentence_of = [](core::RefusalDetail) { return std::string_view("refused"); },
        .bounds = {.rows_of_queues = 3, .rows_due = 2}}};
 };
+
+TEST_F(InboxIntakeTest, AWorkflowIsTakenInTheOrderOfItsQueue) {
+  const auto answer_workflow = [&](std::uint64_t id, bool created, core::Rejection why) {
+    core::WorkflowReply reply;
+    reply.created = created;
+    reply.refusal.why = why;
+    answer({1, id}, core::Reply(std::move(reply)));
+  };
+  prove();
+  read({row(1, InboxKind::kWorkflow), row(2), row(3, InboxKind::kWorkflow)});
+  EXPECT_EQ(offers(), (std::vector<std::uint64_t>{1, 2, 3}));
+  answer_workflow(1, false, core::Rejection::kOverloaded);  // for now
+  refuse(2);
+  answer_workflow(3, false, core::Rejection::kOverloaded);
+  now_ += InboxQueues::kPause;
+  intake_.begin_round();
+  next<ReadPage>();
+  fetch_again(row(1, InboxKind::kWorkflow));
+  EXPECT_EQ(offers(), std::vector<std::uint64_t>{1});
+  answer_workflow(1, true, {});  // the append deletes the row
+  intake_.begin_round();
+  EXPECT_EQ(next<FetchRows>().keys.front().id, 2U);
+}
+
+TEST_F(InboxIntakeTest, AWorkflowThatIsThereAlreadyIsDroppedAndABadOneIsRejected) {
+  prove();
+  read({row(1, InboxKind::kWorkflow), row(2, InboxKind::kWorkflow)});
+  EXPECT_EQ(offers(), (std::vector<std::uint64_t>{1, 2}));
+  answer({1, 1}, core::Reply(core::WorkflowReply{}));
+  core::WorkflowReply bad;
+  bad.refusal = {core::Rejection::kUnfitMembers, {}, core::RefusalDetail::kCircle};
+  answer({1, 2}, core::Reply(bad));
+  intake_.begin_round();
+  const auto drop = next<DropRows>();
+  EXPECT_EQ(drop.keys, (std::vector<InboxKey>{{1, 1}}));
+  intake_.done(drop);
+  const auto reject = next<RejectRows>();
+  ASSERT_EQ(reject.rows.size(), 1U);
+  EXPECT_EQ(reject.rows[0].reason, "refused");
+}
 
 TEST_F(InboxIntakeTest, ReadsNothingBeforeItsTermIsProved) {
   prove();

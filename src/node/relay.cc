@@ -75,6 +75,35 @@ core::AckItem outcome_of_message(const engine::Answer& answer) {
   return all ? done : snoozed(kTryAgainAfter);
 }
 
+// Of a workflow that a shard has refused.
+core::AckItem outcome_of_refusal(const core::Refusal& refusal, Duration waited) {
+  using core::RefusalDetail;
+  using core::Rejection;
+  if (refusal.why == Rejection::kIdMismatch) {
+    return dead("id_mismatch", "a workflow with this id has other content");
+  }
+  if (refusal.why == Rejection::kDuplicateWorkflow) {
+    return dead("duplicate_workflow", "another workflow has this workflow's unique key");
+  }
+  const bool may_pass = refusal.detail == RefusalDetail::kNoSuchLimit && waited < kUnknownLimitFor;
+  if (refusal.why == Rejection::kUnfitMembers && !may_pass) {
+    return dead("unfit_members",
+                "its members name a limit that does not exist or does not fit, or go beyond a "
+                "bound; make the limit, and retry");
+  }
+  return snoozed(kTryAgainAfter);
+}
+
+core::AckItem outcome_of_workflow(const engine::Answer& answer, Duration waited) {
+  const auto* reply = std::get_if<core::Reply>(&answer);
+  const auto* made = reply == nullptr ? nullptr : std::get_if<core::WorkflowReply>(reply);
+  if (made == nullptr) return snoozed(kTryAgainAfter);
+  if (made->refusal) return outcome_of_refusal(made->refusal, waited);
+  core::AckItem done;
+  done.outcome = core::AckOutcome::kSucceeded;
+  return done;
+}
+
 // None: the job is no member of a workflow. A callback counts as one that has failed.
 std::optional<core::MemberReport> refused_member(const core::JobSpec& spec) {
   if (spec.extras == nullptr || spec.extras->member == nullptr) return std::nullopt;
@@ -127,6 +156,7 @@ void Relay::end() {
   leads_ = false;
   claim_.reset();
   under_way_.clear();
+  workflows_.clear();
   messages_.clear();
   given_up_.clear();
   asking_.reset();
@@ -136,7 +166,8 @@ void Relay::end() {
 }
 
 void Relay::ask() {
-  if (!leads_ || claim_ || under_way_.size() + messages_.size() >= kMostAtOnce) return;
+  const std::size_t sent = under_way_.size() + workflows_.size() + messages_.size();
+  if (!leads_ || claim_ || sent >= kMostAtOnce) return;
   claim_ = next_ticket();
   engine::WaitingClaim claim;
   claim.claim.queues = {SharedBytes(engine::kOutboxQueue)};
@@ -151,7 +182,10 @@ void Relay::ask() {
 // the dropped payloads of the last ones have been read.
 void Relay::answered(engine::Ticket ticket, engine::Answer answer) {
   if (const auto job = under_way_.extract(ticket); !job.empty()) {
-    return passed(job.mapped(), answer);
+    return passed(job.mapped(), outcome_of(answer, job.mapped().waited));
+  }
+  if (const auto job = workflows_.extract(ticket); !job.empty()) {
+    return passed(job.mapped(), outcome_of_workflow(answer, job.mapped().waited));
   }
   if (const auto job = messages_.extract(ticket); !job.empty()) {
     return settle(job.mapped(), outcome_of_message(answer));
@@ -189,7 +223,7 @@ void Relay::completed(Incomplete claim, const Status& read) {
     log_.warn("this node can't read what lies in an outbox; it tries again",
               {{"reason", read.error().message}});
     for (const core::ClaimReply::Item& item : claim.claim.jobs) {
-      passed({item.job.id, item.job.token, {}}, engine::Unavailable::kStorage);
+      settle({item.job.id, item.job.token, {}}, snoozed(kTryAgainAfter));
     }
   }
   ask();
@@ -201,6 +235,10 @@ void Relay::pass_on(const core::ClaimReply& claim) {
     InFlight job{item.job.id, item.job.token, item.job.latest.started_at - item.job.created_at};
     if (engine::carries_message(item.job)) {
       pass_on_message(job, item.job);
+      continue;
+    }
+    if (engine::carries_workflow(item.job)) {
+      pass_on_workflow(job, item.job);
       continue;
     }
     auto submission = engine::from_outbox(item.job);
@@ -230,6 +268,18 @@ void Relay::pass_on_message(const InFlight& job, const core::Job& box) {
   asks_.push_back({Asking::Whom::kOwner, command_of(std::move(*message)), ticket, job.id});
 }
 
+void Relay::pass_on_workflow(const InFlight& job, const core::Job& box) {
+  auto workflow = engine::workflow_from_outbox(box);
+  if (!workflow) {
+    log_.warn("this node can't decode a workflow that a schedule or an ack submitted",
+              {{"outbox_job", to_string(job.id)}, {"reason", workflow.error().message}});
+    return settle(job, unread(workflow.error()));
+  }
+  const engine::Ticket ticket = next_ticket();
+  workflows_.emplace(ticket, job);
+  asks_.push_back({Asking::Whom::kOwner, core::Command(std::move(*workflow)), ticket, job.id});
+}
+
 void Relay::ask_questions() {
   if (!leads_ || asking_) return;
   asking_ = next_ticket();
@@ -241,7 +291,12 @@ void Relay::carry(const engine::JobQuestions& questions) {
     asks_.push_back({Asking::Whom::kOwner, core::Command(message.command), {}});
   }
   for (const engine::JobQuestion& question : questions.items) {
-    if (question.cancel) {
+    if (question.cancel && question.workflow) {
+      core::CancelWorkflow cancel;
+      cancel.id = question.job;
+      cancel.reason = SharedBytes(core::kReplacedByNextRun);
+      asks_.push_back({Asking::Whom::kOwner, core::Command(std::move(cancel)), {}});
+    } else if (question.cancel) {
       core::Cancel cancel;
       cancel.ids.push_back(question.job);
       cancel.reason = SharedBytes(core::kReplacedByNextRun);
@@ -256,13 +311,30 @@ void Relay::carry(const engine::JobQuestions& questions) {
   }
 }
 
-// A job that memory does not know has ended, or never existed. If the owner could not be reached,
-// the shard asks again.
+// What memory does not know has ended, or never existed. If the owner could not be reached, the
+// shard asks again.
 void Relay::tell(const engine::JobQuestion& question, const engine::Answer& answer) {
   const auto* reply = std::get_if<core::Reply>(&answer);
+  if (reply != nullptr && std::holds_alternative<core::JobReply>(*reply) && question.workflow) {
+    // Whoever watches a workflow learns that it may have ended, and not its state.
+    const engine::Ticket ticket = next_ticket();
+    questioned_.emplace(ticket, question);
+    core::GetWorkflow get;
+    get.id = question.job;
+    asks_.push_back({Asking::Whom::kOwner, core::Command(std::move(get)), ticket});
+    return;
+  }
+  const auto* workflow = reply == nullptr ? nullptr : std::get_if<core::WorkflowReply>(reply);
+  if (workflow != nullptr) {
+    const bool ended = workflow->workflow == nullptr || terms::has_ended(workflow->workflow->state);
+    return told(question, ended);
+  }
   const auto* job = reply == nullptr ? nullptr : std::get_if<core::JobReply>(reply);
   if (job == nullptr) return;
-  const bool ended = job->job == nullptr || core::is_terminal(job->job->job.state);
+  told(question, job->job == nullptr || core::is_terminal(job->job->job.state));
+}
+
+void Relay::told(const engine::JobQuestion& question, bool ended) {
   asks_.push_back(
       {Asking::Whom::kShard, engine::TellOfJob{question.schedule, question.job, ended}, {}});
 }
@@ -275,10 +347,9 @@ void Relay::tell_settings() {
   asks_.push_back({Asking::Whom::kShard, core::Command(std::move(settings)), {}});
 }
 
-void Relay::passed(const InFlight& job, const engine::Answer& answer) {
-  core::AckItem ack = outcome_of(answer, job.waited);
+void Relay::passed(const InFlight& job, core::AckItem ack) {
   if (ack.outcome == core::AckOutcome::kDead) {
-    log_.warn("a shard refused a job that an ack submitted",
+    log_.warn("a shard refused a job or workflow that an ack or a schedule submitted",
               {{"outbox_job", to_string(job.id)}, {"reason", ack.error->message.view()}});
     if (job.member) return give_up_member(job, std::move(ack));
   }

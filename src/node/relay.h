@@ -1,6 +1,7 @@
 // Carries messages between a shard and other shards, while this node leads the shard: what lies in
-// its outbox (engine/shard/outbox.h), of which messages about members of workflows may be for the
-// shard itself, and the questions of its schedules about jobs on other shards. It only decides; its
+// its outbox (engine/shard/outbox.h), of which workflows and messages about their members may be
+// for the shard itself, and the questions of its schedules about workflows, and about jobs on other
+// shards. It only decides; its
 // caller sends its requests and passes on the answers.
 #pragma once
 
@@ -49,7 +50,9 @@ class Relay {
   void answered(engine::Ticket ticket, engine::Answer answer);
   void completed(Incomplete claim, const Status& read);
 
-  bool passes_on() const { return !under_way_.empty() || !messages_.empty() || !given_up_.empty(); }
+  bool passes_on() const {
+    return !under_way_.empty() || !workflows_.empty() || !messages_.empty() || !given_up_.empty();
+  }
 
  private:
   struct InFlight {
@@ -64,12 +67,14 @@ class Relay {
   void ask_questions();
   void carry(const engine::JobQuestions& questions);
   void tell(const engine::JobQuestion& question, const engine::Answer& answer);
+  void told(const engine::JobQuestion& question, bool ended);
   void pass_on(const core::ClaimReply& claim);
   void pass_on_message(const InFlight& job, const core::Job& box);
+  void pass_on_workflow(const InFlight& job, const core::Job& box);
   void give_up_member(InFlight job, core::AckItem ack);
   void member_given_up(const InFlight& job, core::AckItem ack, const engine::Answer& answer);
   void tell_settings();
-  void passed(const InFlight& job, const engine::Answer& answer);
+  void passed(const InFlight& job, core::AckItem ack);
   void settle(const InFlight& job, core::AckItem item);
   engine::Ticket next_ticket() { return engine::Ticket{++last_ticket_}; }
 
@@ -80,6 +85,7 @@ class Relay {
   std::uint64_t last_ticket_ = 0;
   std::optional<engine::Ticket> claim_;  // the pending claim
   std::map<engine::Ticket, InFlight> under_way_;
+  std::map<engine::Ticket, InFlight> workflows_;
   std::map<engine::Ticket, InFlight> messages_;  // about members, sent to the owners of their jobs
   // Dead boxes whose workflow must hear of it first, with their acks.
   std::map<engine::Ticket, std::pair<InFlight, core::AckItem>> given_up_;

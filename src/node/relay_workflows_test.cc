@@ -239,5 +239,125 @@ TEST(RelayWorkflows, AStrangerWithTheIdFailsTheMember) {
   EXPECT_EQ(other.work(), "a stranger");
 }
 
+// --- Begun by others.
+
+TEST(RelayWorkflows, AnAckThereBeginsOneOnce) {
+  Cluster cluster;
+  WorkflowWorld& home = cluster.home();
+  WorkflowWorld& other = cluster.other();
+  other.ask(engine::ShardFixture::enqueue(WorkflowWorld::job_in(other.queue)));
+  other.run();
+  ASSERT_EQ(other.work(), "a stranger");
+  core::Command end = other.end_of("a stranger", AckOutcome::kSucceeded);
+  std::get<core::Ack>(end).items[0].workflows = {
+      home.workflow({home.member("a"), home.member("b", {"a"}, 1)})};
+  cluster.cut_off(0, true);
+  other.ask(end);
+  cluster.run();
+  cluster.crash(1);
+  EXPECT_EQ(home.workflow_state(), "gone");
+  cluster.cut_off(0, false);
+  cluster.pass(20s);  // the box's lease, whose relay died with its shard
+  EXPECT_EQ(home.members(), "a=active b=blocked");
+  other.ask(end);  // a repetition
+  cluster.pass(1s);
+  ASSERT_EQ(home.work(), "a");
+  cluster.end(home, "a");
+  ASSERT_EQ(other.work(), "b");
+  cluster.end(other, "b");
+  EXPECT_EQ(home.workflow_state(), "succeeded");
+}
+
+TEST(RelayWorkflows, AnAckOfTheShardItselfBeginsOneToo) {
+  Cluster cluster;
+  WorkflowWorld& home = cluster.home();
+  home.ask(engine::ShardFixture::enqueue(WorkflowWorld::job_in(home.queue)));
+  home.run();
+  ASSERT_EQ(home.work(), "a stranger");
+  core::Command end = home.end_of("a stranger", AckOutcome::kSucceeded);
+  std::get<core::Ack>(end).items[0].workflows = {home.workflow({home.member("a")})};
+  home.ask(end);
+  cluster.run();
+  EXPECT_EQ(home.members(), "a=active");
+}
+
+// Nobody waits for the answer; the box stays among the dead jobs.
+TEST(RelayWorkflows, OneThatCanNeverBeCreatedIsGivenUp) {
+  Cluster cluster;
+  WorkflowWorld& home = cluster.home();
+  WorkflowWorld& other = cluster.other();
+  create(cluster, {home.member("a")});
+  other.ask(engine::ShardFixture::enqueue(WorkflowWorld::job_in(other.queue)));
+  other.run();
+  ASSERT_EQ(other.work(), "a stranger");
+  core::Command end = other.end_of("a stranger", AckOutcome::kSucceeded);
+  core::CreateWorkflow same_id = home.workflow({home.member("b")});
+  same_id.content = fingerprint("other content");
+  const JobId box = engine::outbox_id_of(same_id.id, home.queue);
+  std::get<core::Ack>(end).items[0].workflows = {std::move(same_id)};
+  other.ask(end);
+  cluster.pass(1s);
+  EXPECT_EQ(home.members(), "a=active");
+  EXPECT_FALSE(other.machine().lives(box));
+}
+
+// Every minute.
+core::SetSchedule minutely(WorkflowWorld& home, core::OverlapPolicy overlap) {
+  core::SetSchedule set;
+  set.name = SharedBytes("nightly");
+  set.spec.every = 60s;
+  set.spec.timezone = SharedBytes("UTC");
+  set.spec.queue = SharedBytes(home.queue);
+  set.spec.workflow = engine::template_of(home.workflow({home.member("a", {}, 1)}));
+  set.spec.overlap = overlap;
+  return set;
+}
+
+TEST(RelayWorkflows, AScheduleBeginsOneUnlessTheLastOneGoesOn) {
+  Cluster cluster;
+  WorkflowWorld& home = cluster.home();
+  WorkflowWorld& other = cluster.other();
+  home.ask(core::Command(minutely(home, core::OverlapPolicy::kSkip)));
+  cluster.pass(61s);
+  const core::ScheduleProgress& progress = home.machine().schedule("nightly")->progress;
+  home.id = progress.last_job;
+  EXPECT_TRUE(progress.last_is_workflow);
+  EXPECT_EQ(home.members(), "a=active");
+  ASSERT_EQ(other.work(), "a");
+  EXPECT_EQ(other.leased["a"].extras->schedule.view(), "nightly");
+  EXPECT_EQ(other.leased["a"].extras->scheduled_at, progress.last_scheduled_at);
+  cluster.pass(60s);
+  EXPECT_EQ(progress.last_job, home.id);
+  EXPECT_EQ(progress.runs, 2U);  // the second was skipped
+  cluster.end(other, "a");
+  EXPECT_EQ(home.workflow_state(), "succeeded");
+  cluster.pass(60s);
+  EXPECT_NE(progress.last_job, home.id);
+  ASSERT_EQ(other.work(), "a");
+}
+
+TEST(RelayWorkflows, AScheduleReplacesTheLastOneOrWaitsForIt) {
+  for (const auto overlap : {core::OverlapPolicy::kQueue, core::OverlapPolicy::kReplace}) {
+    Cluster cluster;
+    WorkflowWorld& home = cluster.home();
+    WorkflowWorld& other = cluster.other();
+    home.ask(core::Command(minutely(home, overlap)));
+    cluster.pass(61s);
+    const core::ScheduleProgress& progress = home.machine().schedule("nightly")->progress;
+    home.id = progress.last_job;
+    ASSERT_EQ(other.work(), "a");
+    cluster.pass(62s);
+    EXPECT_TRUE(progress.waiting);
+    const bool replaces = overlap == core::OverlapPolicy::kReplace;
+    EXPECT_EQ(home.workflow_state(), replaces ? "stopping" : "running");
+    cluster.end(other, "a", replaces ? AckOutcome::kCancelled : AckOutcome::kSucceeded);
+    EXPECT_EQ(home.workflow_state(), replaces ? "cancelled" : "succeeded");
+    cluster.pass(2s);
+    EXPECT_FALSE(progress.waiting);
+    EXPECT_NE(progress.last_job, home.id);
+    EXPECT_EQ(other.work(), "a");
+  }
+}
+
 }  // namespace
 }  // namespace millrace::node

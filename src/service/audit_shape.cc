@@ -107,6 +107,13 @@ std::string text_of(const Caller& caller, const core::ScheduleImage& image) {
     json.key("job");
     api::encode(json, shape.schedule().job);
   }
+  if (!spec.workflow.empty()) {
+    const ScheduleShape shape(caller, schedule);
+    if (shape.schedule().workflow != nullptr) {
+      json.key("workflow");
+      api::encode(json, *shape.schedule().workflow);
+    }
+  }
   json.member("start_at", spec.start_at);
   json.member("end_at", spec.end_at);
   json.member("jitter_ms", spec.jitter);

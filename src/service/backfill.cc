@@ -1,4 +1,4 @@
-// Jobs for past instants of a schedule.
+// Jobs or workflows for past instants of a schedule.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -12,6 +12,8 @@
 #include "service/audit.h"
 #include "service/convert.h"
 #include "service/schedules.h"
+#include "service/workflow_draft.h"
+#include "service/workflow_reads.h"
 
 namespace millrace::service {
 namespace {
@@ -66,14 +68,14 @@ class Backfill {
     while (is_left() && outcome.submitted < request_.backfill.limit && seen < kMostInstants) {
       std::vector<Item> items = take_items();
       seen += items.size();
-      auto done = request_.backfill.dry_run ? co_await look(items) : co_await submit(items);
+      auto done = co_await handle(items);
       if (!done) {
         co_await note_runs();  // for the earlier part
         co_return refused(done);
       }
       for (const Item& item : items) {
         ++(item.existing ? outcome.existing : outcome.submitted);
-        if (item.created) created_.push_back(item);
+        if (item.created && !makes_workflows()) created_.push_back(item);
       }
     }
     outcome.more = is_left();
@@ -84,15 +86,68 @@ class Backfill {
  private:
   bool is_left() const { return next_ && *next_ < until_; }
 
+  std::size_t template_bytes() const {
+    return schedule_.spec.job.size() + schedule_.spec.workflow.size();
+  }
+
   std::vector<Item> take_items() {
     const auto wanted =
         static_cast<std::size_t>(request_.backfill.limit - answer_.outcome.submitted);
-    const std::size_t fitting = std::max<std::size_t>(kBytesAtOnce / schedule_.spec.job.size(), 1);
+    const std::size_t fitting = std::max<std::size_t>(kBytesAtOnce / template_bytes(), 1);
     std::vector<Item> items;
     for (; is_left() && items.size() < std::min(wanted, fitting); next_ = timing_.next(*next_)) {
       items.push_back({*next_, engine::job_id_of(schedule_, *next_)});
     }
     return items;
+  }
+
+  bool makes_workflows() const { return !schedule_.spec.workflow.empty(); }
+
+  Task<Answered<>> handle(std::vector<Item>& items) {
+    const bool looks = request_.backfill.dry_run;
+    if (makes_workflows() && looks) co_return co_await look_for_workflows(items);
+    if (makes_workflows()) co_return co_await create(items);
+    if (looks) co_return co_await look(items);
+    co_return co_await submit(items);
+  }
+
+  Task<Answered<>> look_for_workflows(std::vector<Item>& items) {
+    for (Item& item : items) {
+      core::GetWorkflow get;
+      get.id = item.id;
+      auto found = co_await look_up_workflow(caller_, get);
+      item.existing = found.has_value();
+      const bool unknown = !found && found.error().code == api::ProblemCode::kNotFound;
+      if (!found && !unknown) co_return refused(found);
+    }
+    co_return Answered<>();
+  }
+
+  // One by one: what was created stays if a later one is refused. A workflow of other content was
+  // created before the schedule was edited.
+  Task<Answered<>> create(std::vector<Item>& items) {
+    std::vector<engine::Request> requests;
+    for (const Item& item : items) {
+      auto create = engine::workflow_of(schedule_, item.at);
+      if (!create) co_return refused(api::ProblemCode::kInternal, create.error().message);
+      create->id = item.id;
+      create->id_of_client = true;
+      if (request_.key) create->key = key_of(item.id);
+      requests.emplace_back(core::Command(std::move(*create)));
+    }
+    auto all = caller_.answers_to(std::move(requests));
+    const std::vector<engine::Answer> answers = co_await all;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const auto* const reply = reply_in<core::WorkflowReply>(answers[i]);
+      if (reply == nullptr) co_return refused(caller_.problem_of(answers[i]));
+      const bool edited = reply->refusal.why == core::Rejection::kIdMismatch;
+      if (reply->refusal && !edited) co_return refused(problem_of(*reply, "/workflow"));
+      items[i].existing = edited || (!reply->created && !reply->by_key);
+      items[i].created = reply->created;
+      if (reply->created) created_.push_back(items[i]);
+      if (reply->by_key) answer_.replayed = true;
+    }
+    co_return Answered<>();
   }
 
   // Determines which of the jobs exist.
@@ -179,7 +234,7 @@ class Backfill {
     for (auto item = created_.end() - static_cast<std::ptrdiff_t>(shown); item != created_.end();
          ++item) {
       notes.emplace_back(core::NoteScheduleRun{schedule_.name, schedule_.incarnation, item->at,
-                                               item->id, core::kNoJob});
+                                               item->id, core::kNoJob, makes_workflows()});
     }
     auto all = caller_.answers_to(std::move(notes));
     (void)co_await all;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/bounds.h"
-#include "service/member_maker.h"
+#include "service/workflow_draft.h"
 #include "service/workflow_reads.h"
 
 namespace millrace::service {
@@ -46,7 +46,7 @@ Task<Answered<std::shared_ptr<const core::Growth>>> growth_of(Caller& caller, co
   Answered<std::string> queue = std::string();
   if (some_default) queue = co_await workflow_queue_of(caller, ack.id);
   if (!queue) co_return refused(queue);
-  MemberMaker maker(caller, {});
+  MemberMaker maker(caller.now());
   auto growth = std::make_shared<core::Growth>();
   growth->skip = to_shared(ack.grow->skip);
   std::size_t bytes = 0;

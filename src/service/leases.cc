@@ -4,10 +4,14 @@
 #include <span>
 #include <utility>
 
+#include "base/check.h"
+#include "digest/fingerprint.h"
 #include "engine/routing/scatter_gather.h"
+#include "engine/schedules/planner.h"
 #include "engine/whole_claim.h"
 #include "service/convert.h"
 #include "service/growth.h"
+#include "service/workflow_draft.h"
 
 namespace millrace::service {
 namespace {
@@ -42,9 +46,17 @@ ItemAnswers admitted_items(const std::vector<api::Item<T>>& items,
   return made;
 }
 
-// Jobs in acks are submissions, and need the same rights.
+// A workflow of an ack.
+Answered<core::CreateWorkflow> draft_of(Time now, const api::EnqueuedWorkflow& item) {
+  auto admitted = admits_id(item.workflow);
+  if (!admitted) return refused(admitted);
+  return draft_for_later(item.workflow, now, api::kMaxEnqueuedWorkflowBytes,
+                         "/enqueue/" + std::to_string(item.place) + "/workflow");
+}
+
+// Jobs and workflows in acks are submissions, and need the same rights.
 std::optional<api::Problem> refusal_of_enqueued(const Caller& caller, const api::Ack& ack) {
-  if (ack.enqueue.empty()) return std::nullopt;
+  if (ack.enqueue.empty() && ack.workflows.empty()) return std::nullopt;
   if (caller.access != nullptr && !caller.access->allows(api::Scope::kSubmit)) {
     return api::make_problem(ProblemCode::kForbidden,
                              "`enqueue` needs a token with the scope submit");
@@ -52,7 +64,27 @@ std::optional<api::Problem> refusal_of_enqueued(const Caller& caller, const api:
   for (const api::JobSubmission& job : ack.enqueue) {
     if (!caller.allows_queue(job.queue)) return no_queue_for_token();
   }
+  for (const api::EnqueuedWorkflow& enqueued : ack.workflows) {
+    if (!allows_workflow(caller, enqueued.workflow)) return no_queue_for_token();
+    auto draft = draft_of(caller.now(), enqueued);
+    if (!draft) return std::move(draft.error());
+  }
   return std::nullopt;
+}
+
+// refusal_of_enqueued() has found no fault in it.
+core::AckItem item_of(Caller& caller, const api::Ack& ack, SpecMaker& specs) {
+  core::AckItem item = to_core(ack, specs);
+  for (const api::EnqueuedWorkflow& enqueued : ack.workflows) {
+    auto create = draft_of(caller.now(), enqueued);
+    MILLRACE_CHECK(create.has_value());
+    create->content = fingerprint("workflow of an ack", engine::template_of(*create).view());
+    const api::NewWorkflow& workflow = enqueued.workflow;
+    create->id = workflow.id ? *workflow.id : caller.ids.make(caller.now(), workflow.queue);
+    create->id_of_client = true;
+    item.workflows.push_back(std::move(*create));
+  }
+  return item;
 }
 
 ItemAnswers sieve_acks(const Caller& caller, const std::vector<api::Item<api::Ack>>& items,
@@ -94,7 +126,7 @@ Task<core::Ack> acks_of(Caller& caller, const std::vector<api::Item<api::Ack>>& 
       }
       growth = std::move(*made);
     }
-    command.items.push_back(to_core(ack, specs));
+    command.items.push_back(item_of(caller, ack, specs));
     command.items.back().grow = std::move(growth);
   }
   co_return command;
@@ -294,7 +326,7 @@ Task<Answered<JobAnswer>> finish_job(Caller& caller, const api::Ack& ack, api::I
   if (!growth) co_return refused(growth);
   SpecMaker specs(caller.ids, caller.now());
   core::Ack command;
-  command.items.push_back(to_core(ack, specs));
+  command.items.push_back(item_of(caller, ack, specs));
   command.items.back().grow = std::move(*growth);
   auto item = co_await ask_one(caller, ack.id, command);
   if (!item) co_return refused(item);

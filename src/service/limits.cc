@@ -133,6 +133,22 @@ Task<Answered<>> delete_everywhere(Caller& caller, core::DeleteLimit command) {
   co_return co_await copy_to_all(caller, std::move(limit), true);
 }
 
+bool names_limit(const SharedBytes& job, std::string_view name) {
+  const auto spec = engine::read_template(job);
+  if (!spec || spec->extras == nullptr) return false;
+  return std::ranges::any_of(
+      spec->extras->limits, [&](const core::JobLimit& limit) { return limit.name.view() == name; });
+}
+
+bool names_limit(const core::ScheduleSpec& spec, std::string_view name) {
+  if (spec.workflow.empty()) return names_limit(spec.job, name);
+  const auto workflow = engine::read_workflow_template(spec.workflow);
+  if (!workflow) return false;
+  const auto names = [&](const auto& of) { return names_limit(of.job, name); };
+  return std::ranges::any_of(workflow->members, names) ||
+         std::ranges::any_of(workflow->spec.callbacks, names);
+}
+
 // A schedule's job is made long after the schedule was set, and would then be refused. Only the
 // service reads a schedule's job, so a schedule that is being set at this moment may be missed.
 Task<Answered<>> refuse_if_scheduled(Caller& caller, std::string_view name) {
@@ -141,12 +157,9 @@ Task<Answered<>> refuse_if_scheduled(Caller& caller, std::string_view name) {
     auto reply = co_await caller.ask(get);
     if (!reply) co_return refused(reply);
     for (const core::Schedule& schedule : reply->schedules) {
-      const auto job = engine::read_template(schedule.spec.job);
-      if (!job || job->extras == nullptr) continue;
-      const auto names = [&](const core::JobLimit& limit) { return limit.name.view() == name; };
-      if (!std::ranges::any_of(job->extras->limits, names)) continue;
+      if (!names_limit(schedule.spec, name)) continue;
       co_return refused(ProblemCode::kLimitInUse,
-                        "the job of schedule " + std::string(schedule.name.view()) +
+                        "the job or workflow of schedule " + std::string(schedule.name.view()) +
                             " names the limit; change or delete the schedule first");
     }
     get.after = reply->next;

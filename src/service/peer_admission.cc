@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/kinds.h"
+#include "service/visibility.h"
 
 namespace millrace::service {
 namespace {
@@ -35,7 +36,7 @@ core::Named named_by(const engine::Request& request) {
 
 bool brings_jobs(const core::Ack& ack) {
   return std::ranges::any_of(ack.items, [](const core::AckItem& item) {
-    return !item.enqueue.empty() || item.grow != nullptr;
+    return !item.enqueue.empty() || !item.workflows.empty() || item.grow != nullptr;
   });
 }
 
@@ -106,7 +107,7 @@ Task<std::optional<engine::Answer>> refusal_for(Services& services, AnswerPort& 
     const auto* const reply = reply_in<core::ScheduleReply>(answer);
     if (reply == nullptr) co_return std::move(answer);
     for (const core::Schedule& schedule : reply->schedules) {
-      if (!access.allows_queue(schedule.spec.queue.view())) co_return engine::Denied::kQueue;
+      if (!allows_schedule(access, schedule.spec)) co_return engine::Denied::kQueue;
     }
   }
   for (const JobId& id : named.workflows) {
@@ -160,8 +161,9 @@ void hide_from(const Access& access, engine::Answer& answer) {
   if (auto* job = reply_in<core::JobReply>(answer)) {
     if (job->job != nullptr && closed(job->job->job.queue)) answer = engine::Denied::kQueue;
   } else if (auto* schedules = reply_in<core::ScheduleReply>(answer)) {
-    std::erase_if(schedules->schedules,
-                  [&](const core::Schedule& schedule) { return closed(schedule.spec.queue); });
+    std::erase_if(schedules->schedules, [&](const core::Schedule& schedule) {
+      return !allows_schedule(access, schedule.spec);
+    });
   } else if (auto* workflow = reply_in<core::WorkflowReply>(answer)) {
     if (workflow->workflow != nullptr && closed(workflow->workflow->spec.queue)) {
       answer = engine::Denied::kQueue;

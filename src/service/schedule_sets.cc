@@ -94,7 +94,7 @@ Answered<Plan> plan_set(Caller& caller, const api::ScheduleSet& set, const Stand
       return refused(
           api::make_fault(api::FieldError::Place::kPointer, where, admitted.error().detail));
     }
-    if (!caller.allows_queue(spec.job.queue)) return refused(no_queue_for_token());
+    if (!allows_schedule(caller, spec)) return refused(no_queue_for_token());
     auto made = to_core(*caller.services.zones, caller.now(), spec, where);
     if (!made) return refused(made);
     const auto found = standing.find(name);
@@ -111,7 +111,7 @@ Answered<Plan> plan_set(Caller& caller, const api::ScheduleSet& set, const Stand
     }
     const core::Schedule& now = found->second;
     const std::string_view owner = now.spec.managed_by.view();
-    if (!caller.allows_queue(now.spec.queue.view())) return refused(no_queue_for_token());
+    if (!allows_schedule(caller, now.spec)) return refused(no_queue_for_token());
     if (!owner.empty() && owner != set.managed_by && !set.force) {
       return refused(api::ProblemCode::kInvalidState,
                      "schedule " + name + " is managed by " + std::string(owner) +
@@ -132,7 +132,7 @@ Answered<Plan> plan_set(Caller& caller, const api::ScheduleSet& set, const Stand
     for (const auto& [name, schedule] : standing) {
       if (schedule.spec.managed_by.view() != set.managed_by) continue;
       if (std::ranges::binary_search(named, std::string_view(name))) continue;
-      if (!caller.allows_queue(schedule.spec.queue.view())) continue;
+      if (!allows_schedule(caller, schedule.spec)) continue;
       plan.outcome.deleted.push_back(name);
       plan.commands.emplace_back(core::DeleteSchedule{schedule.name, schedule.version});
     }

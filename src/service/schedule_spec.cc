@@ -10,6 +10,7 @@
 #include "calendar/timing.h"
 #include "engine/schedules/planner.h"
 #include "service/convert.h"
+#include "service/workflow_draft.h"
 
 namespace millrace::service {
 namespace {
@@ -40,7 +41,24 @@ std::optional<Duration> least_gap(const engine::ScheduleTiming& timing, Time now
   return least;
 }
 
+// Of its jobs.
+std::vector<SharedBytes> queues_of(const core::CreateWorkflow& workflow) {
+  std::vector<SharedBytes> queues;
+  for (const core::MemberDraft& member : workflow.members) queues.push_back(member.queue);
+  for (const core::Callback& callback : workflow.spec.callbacks) queues.push_back(callback.queue);
+  const auto text = [](const SharedBytes& queue) { return queue.view(); };
+  std::ranges::sort(queues, {}, text);
+  const auto again = std::ranges::unique(queues, {}, text);
+  queues.erase(again.begin(), again.end());
+  return queues;
+}
+
 }  // namespace
+
+bool allows_schedule(const Caller& caller, const api::ScheduleSpec& spec) {
+  return spec.workflow ? allows_workflow(caller, *spec.workflow)
+                       : caller.allows_queue(spec.job.queue);
+}
 
 Answered<> admits_schedule_name(std::string_view name) {
   if (!api::is_name(name)) {
@@ -92,10 +110,19 @@ Answered<core::ScheduleSpec> to_core(engine::Zones& zones, Time now, const api::
   made.cron = SharedBytes(spec.timing.cron);
   made.every = spec.timing.every.value_or(Duration{});
   made.timezone = SharedBytes(spec.timing.timezone);
-  IdMaker no_ids(0);  // each job gets its own when it is made
-  SpecMaker specs(no_ids, now);
-  made.job = engine::template_of(specs.make(spec.job));
-  made.queue = SharedBytes(spec.job.queue);
+  if (spec.workflow) {
+    auto draft =
+        draft_for_later(*spec.workflow, now, api::kMaxScheduleJobsBytes, where + "/workflow");
+    if (!draft) return refused(draft);
+    made.queue = draft->spec.queue;
+    made.queues = queues_of(*draft);
+    made.workflow = engine::template_of(std::move(*draft));
+  } else {
+    IdMaker no_ids(0);  // each job gets its own when it is made
+    SpecMaker specs(no_ids, now);
+    made.job = engine::template_of(specs.make(spec.job));
+    made.queue = SharedBytes(spec.job.queue);
+  }
   made.managed_by = SharedBytes(spec.managed_by);
   made.start_at = spec.start_at;
   made.end_at = spec.end_at;

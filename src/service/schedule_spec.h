@@ -16,8 +16,11 @@ namespace millrace::service {
 // Whether a schedule may have this name. `preview` is reserved as a path of the API.
 Answered<> admits_schedule_name(std::string_view name);
 
-// Checks the expression, the zone and the jitter. `where`: the pointer to the specification in the
-// request's body.
+// Whether the caller may submit to each queue that the schedule names.
+bool allows_schedule(const Caller& caller, const api::ScheduleSpec& spec);
+
+// Checks the expression, the zone, the jitter and the workflow. `where`: the pointer to the
+// specification in the request's body.
 Answered<core::ScheduleSpec> to_core(engine::Zones& zones, Time now, const api::ScheduleSpec& spec,
                                      const std::string& where);
 Answered<engine::ScheduleTiming> timing_of(engine::Zones& zones, const api::ScheduleTiming& timing,

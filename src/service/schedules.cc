@@ -13,6 +13,7 @@
 #include "service/names_cursor.h"
 #include "service/schedule_spec.h"
 #include "service/visibility.h"
+#include "service/workflow_draft.h"
 
 namespace millrace::service {
 namespace {
@@ -40,8 +41,7 @@ Task<Answered<core::ScheduleReply>> find_schedule(Caller& caller, std::string_vi
   auto reply = co_await caller.ask(std::move(get));
   if (!reply) co_return refused(reply);
   if (reply->refusal) co_return refused(problem_of(reply->refusal));
-  if (reply->schedules.empty() ||
-      !caller.allows_queue(reply->schedules.front().spec.queue.view())) {
+  if (reply->schedules.empty() || !allows_schedule(caller, reply->schedules.front().spec)) {
     co_return refused(no_such_schedule());
   }
   co_return std::move(*reply);
@@ -81,7 +81,7 @@ Task<Answered<SchedulePage>> list_schedules(Caller& caller, const api::ScheduleL
     auto reply = co_await caller.ask(get);
     if (!reply) co_return refused(reply);
     for (core::Schedule& schedule : reply->schedules) {
-      if (found.size() < wanted && caller.allows_queue(schedule.spec.queue.view())) {
+      if (found.size() < wanted && allows_schedule(caller, schedule.spec)) {
         found.push_back(std::move(schedule));
       }
     }
@@ -105,7 +105,7 @@ Task<Answered<ScheduleAnswer>> set_schedule(Caller& caller, std::string_view nam
                                             const IfVersion& if_version) {
   auto admitted = admits_schedule_name(name);
   if (!admitted) co_return refused(admitted);
-  if (!caller.allows_queue(spec.job.queue)) co_return refused(no_queue_for_token());
+  if (!allows_schedule(caller, spec)) co_return refused(no_queue_for_token());
   auto made = to_core(*caller.services.zones, caller.now(), spec, "");
   if (!made) co_return refused(made);
   core::SetSchedule set;
@@ -121,7 +121,7 @@ Task<Answered<ScheduleAnswer>> set_schedule(Caller& caller, std::string_view nam
       auto standing = co_await caller.ask(std::move(get));
       if (!standing) co_return refused(standing);
       const bool stands = !standing->schedules.empty();
-      if (stands && !caller.allows_queue(standing->schedules.front().spec.queue.view())) {
+      if (stands && !allows_schedule(caller, standing->schedules.front().spec)) {
         co_return refused(no_such_schedule());
       }
       if (!set.if_version) set.if_version = stands ? standing->schedules.front().version : 0;
@@ -174,12 +174,58 @@ Task<Answered<std::vector<core::ScheduleRun>>> list_runs(Caller& caller, std::st
   co_return runs;
 }
 
-Task<Answered<Submitted>> trigger_schedule(Caller& caller, std::string_view name,
+namespace {
+
+// What the audit says of a trigger.
+core::Origin triggered(std::string_view name, std::string_view member, const JobId& id, Time at) {
+  core::Origin origin = about("schedule.triggered", "schedule", name);
+  std::string made;
+  JsonWriter json(made);
+  json.begin_object();
+  json.member(member, id);
+  json.member("scheduled_at", at);
+  json.end_object();
+  origin.after = SharedBytes(made);
+  return origin;
+}
+
+Task<Answered<Triggered>> trigger_workflow(Caller& caller, const core::Schedule& schedule, Time at,
+                                           const TriggerRequest& request) {
+  auto create = engine::workflow_of(schedule, at);
+  if (!create) co_return refused(api::ProblemCode::kInternal, create.error().message);
+  const std::string_view queue = schedule.spec.queue.view();
+  const std::string_view name = schedule.name.view();
+  create->id = caller.ids.make(caller.now(), queue);
+  if (request.key) {
+    create->key = std::make_shared<const core::SubmissionKey>(
+        core::SubmissionKey{fingerprint(queue, *request.key),
+                            fingerprint("trigger " + std::string(name), request.as_sent),
+                            caller.services.idempotency_window});
+  }
+  caller.about = triggered(name, "workflow_id", create->id, at);
+  auto reply = co_await caller.ask(std::move(*create));
+  if (!reply) co_return refused(reply);
+  if (reply->refusal) co_return refused(service::problem_of(*reply, "/workflow"));
+  auto made = co_await made_of(caller, std::move(*reply));
+  if (!made) co_return refused(made);
+  if (made->created) {
+    core::NoteScheduleRun note{schedule.name, schedule.incarnation, at, made->id, {}, true};
+    (void)co_await caller.ask(std::move(note));
+  }
+  co_return Triggered{{}, std::move(*made)};
+}
+
+}  // namespace
+
+Task<Answered<Triggered>> trigger_schedule(Caller& caller, std::string_view name,
                                            const TriggerRequest& request) {
   auto found = co_await find_schedule(caller, name);
   if (!found) co_return refused(found);
   const core::Schedule& schedule = found->schedules.front();
   const Time at = request.trigger.scheduled_at.value_or(caller.now());
+  if (!schedule.spec.workflow.empty()) {
+    co_return co_await trigger_workflow(caller, schedule, at, request);
+  }
   auto spec = engine::job_of(schedule, at);
   if (!spec) co_return refused(api::ProblemCode::kInternal, spec.error().message);
   core::Enqueue enqueue;
@@ -192,14 +238,7 @@ Task<Answered<Submitted>> trigger_schedule(Caller& caller, std::string_view name
     enqueue.key_window = caller.services.idempotency_window;
   }
   spec->id = caller.ids.make(caller.now(), spec->queue.view());
-  caller.about = about("schedule.triggered", "schedule", name);
-  std::string job;
-  JsonWriter json(job);
-  json.begin_object();
-  json.member("job_id", spec->id);
-  json.member("scheduled_at", at);
-  json.end_object();
-  caller.about.after = SharedBytes(job);
+  caller.about = triggered(name, "job_id", spec->id, at);
   enqueue.jobs.push_back(std::move(*spec));
   auto submitted = co_await submit_one(caller, std::move(enqueue), {});
   if (!submitted) co_return refused(submitted);
@@ -208,7 +247,7 @@ Task<Answered<Submitted>> trigger_schedule(Caller& caller, std::string_view name
     // The job exists even if the list of runs does not show it.
     (void)co_await caller.ask(std::move(note));
   }
-  co_return submitted;
+  co_return Triggered{std::move(*submitted), {}};
 }
 
 // --- Shape for the API.
@@ -251,7 +290,9 @@ ScheduleShape::ScheduleShape(const Caller& caller, const core::Schedule& schedul
   shape_.created_at = schedule.created_at;
   shape_.updated_at = schedule.updated_at;
   shape_.last_scheduled_at = progress.last_scheduled_at;
-  if (progress.last_scheduled_at) shape_.last_job_id = progress.last_job;
+  if (progress.last_scheduled_at) {
+    (progress.last_is_workflow ? shape_.last_workflow_id : shape_.last_job_id) = progress.last_job;
+  }
   error_ = progress.broken.view();
   const auto timing = engine::timing_of(spec, *caller.services.zones);
   if (!timing) {
@@ -270,7 +311,12 @@ ScheduleShape::ScheduleShape(const Caller& caller, const core::Schedule& schedul
     }
   }
   shape_.error = error_;
-  if (auto job = engine::read_template(spec.job)) {
+  if (!spec.workflow.empty()) {
+    if (auto workflow = engine::read_workflow_template(spec.workflow)) {
+      shape_.workflow =
+          &workflow_.emplace(std::move(*workflow), !caller.sees_payloads()).workflow();
+    }
+  } else if (auto job = engine::read_template(spec.job)) {
     job_ = std::move(*job);
     fill_job(job_, shape_.job);
     shape_.job.redacted = !caller.sees_payloads();

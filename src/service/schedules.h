@@ -1,16 +1,20 @@
-// Operations on schedules. A token limited to queues sees the schedules whose jobs go to its
+// Operations on schedules. A token limited to queues sees the schedules all of whose jobs go to its
 // queues.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/schedule.h"
+#include "api/schedule_workflow.h"
 #include "core/schedules/schedule.h"
+#include "core/workflows/workflow_commands.h"
 #include "service/caller.h"
 #include "service/jobs.h"
+#include "service/workflows.h"
 
 namespace millrace::service {
 
@@ -40,7 +44,12 @@ struct TriggerRequest {
   std::optional<std::string> key;  // see Submission
   std::string_view as_sent;
 };
-Task<Answered<Submitted>> trigger_schedule(Caller& caller, std::string_view name,
+// One of them.
+struct Triggered {
+  std::optional<Submitted> job;
+  std::optional<WorkflowMade> workflow;
+};
+Task<Answered<Triggered>> trigger_schedule(Caller& caller, std::string_view name,
                                            const TriggerRequest& request);
 // `key`: a repetition with the same key gets the answer of the first call; `as_sent` must be the
 // same.
@@ -63,6 +72,22 @@ Answered<api::PreviewAnswer> preview_schedule(Caller& caller, const api::Schedul
 // The job as specified; a view of it.
 void fill_job(const core::JobSpec& job, api::ScheduleJob& shape);
 
+// A schedule's workflow as specified, with its jobs; a view of this object.
+class ScheduleWorkflowShape {
+ public:
+  ScheduleWorkflowShape(core::CreateWorkflow create, bool redacted);
+  ScheduleWorkflowShape(const ScheduleWorkflowShape&) = delete;
+  ScheduleWorkflowShape& operator=(const ScheduleWorkflowShape&) = delete;
+  const api::ScheduleWorkflow& workflow() const { return shape_; }
+
+ private:
+  api::ScheduleJob job_of(const SharedBytes& job, bool redacted);
+
+  core::CreateWorkflow create_;
+  std::deque<core::JobSpec> jobs_;
+  api::ScheduleWorkflow shape_;
+};
+
 // A schedule's shape for the API, with its next instants. The views refer to `schedule` and to this
 // object.
 class ScheduleShape {
@@ -75,6 +100,7 @@ class ScheduleShape {
  private:
   api::Schedule shape_;
   core::JobSpec job_;
+  std::optional<ScheduleWorkflowShape> workflow_;
   std::string error_;
 };
 

@@ -176,6 +176,25 @@ Answered<> admits_to_all_queues(const Caller& caller) {
                  "the request concerns all queues; use a token that is not limited to queues");
 }
 
+namespace {
+
+template <typename Opener>
+bool opens_schedule(const Opener& opener, const core::ScheduleSpec& spec) {
+  return opener.allows_queue(spec.queue.view()) &&
+         std::ranges::all_of(spec.queues, [&](const SharedBytes& queue) {
+           return opener.allows_queue(queue.view());
+         });
+}
+
+}  // namespace
+
+bool allows_schedule(const Access& access, const core::ScheduleSpec& spec) {
+  return opens_schedule(access, spec);
+}
+bool allows_schedule(const Caller& caller, const core::ScheduleSpec& spec) {
+  return opens_schedule(caller, spec);
+}
+
 api::Problem no_queue_for_token() {
   return api::make_problem(ProblemCode::kNotFound, "the token reaches no such queue");
 }

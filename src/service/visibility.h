@@ -46,6 +46,9 @@ Task<Answered<>> admits_job(Caller& caller, JobId id);
 Answered<> admits_queue(const Caller& caller, std::string_view queue);
 // Refuses a caller who may see only some of the queues.
 Answered<> admits_to_all_queues(const Caller& caller);
+// Whether the token opens all queues that a schedule submits to.
+bool allows_schedule(const Access& access, const core::ScheduleSpec& spec);
+bool allows_schedule(const Caller& caller, const core::ScheduleSpec& spec);
 // The problem for a submission to, or a claim from, a queue that the token does not allow.
 api::Problem no_queue_for_token();
 

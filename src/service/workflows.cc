@@ -3,77 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/bounds.h"
 #include "digest/fingerprint.h"
 #include "service/convert.h"
-#include "service/member_maker.h"
+#include "service/workflow_draft.h"
 
 namespace millrace::service {
 namespace {
 
 using api::ProblemCode;
-
-// Both rooms bound these; see convert_in.cc.
-static_assert(api::kMaxMaxActive == core::kMaxMembers);
-
-bool is_of_limits(core::RefusalDetail detail) {
-  using enum core::RefusalDetail;
-  return detail == kNoSuchLimit || detail == kLimitWantsKey || detail == kLimitWithoutKeys ||
-         detail == kCostAboveBurst || detail == kTooManyLimitsOfJob || detail == kLimitNamedTwice;
-}
-
-// The problem of a refused command.
-api::Problem problem_of(const core::WorkflowReply& reply) {
-  const core::Refusal& refusal = reply.refusal;
-  if (refusal.why != core::Rejection::kUnfitMembers) return to_problem(refusal, "workflow");
-  switch (refusal.detail) {
-    case core::RefusalDetail::kUnknownResultRef:
-      return to_problem(refusal, "/result_from");
-    case core::RefusalDetail::kTooManyMembers:
-    case core::RefusalDetail::kTooManyNeeds:
-    case core::RefusalDetail::kTooManyDependants:
-    case core::RefusalDetail::kTooManyMemberQueues:
-      return to_problem(refusal, "/members");
-    default:
-      break;
-  }
-  const std::string member = "/members/" + std::to_string(reply.at);
-  return to_problem(refusal, is_of_limits(refusal.detail) ? member + "/job/limits" : member);
-}
-
-// `defaults` may make a few bytes of each member a large job.
-api::Problem too_large() {
-  return api::make_problem(ProblemCode::kPayloadTooLarge,
-                           "the jobs of the members, with their defaults, have more than 16 MiB; "
-                           "make the workflow open, and add members by several calls");
-}
-
-bool allows_all(const Caller& caller, const api::NewWorkflow& workflow) {
-  const auto allowed = [&](const auto& of) { return caller.allows_queue(of.job.queue); };
-  return caller.allows_queue(workflow.queue) && std::ranges::all_of(workflow.members, allowed) &&
-         std::ranges::all_of(workflow.callbacks, allowed);
-}
-
-core::WorkflowSpec spec_of(const api::NewWorkflow& workflow, MemberMaker& maker) {
-  core::WorkflowSpec spec;
-  spec.queue = SharedBytes(workflow.queue);
-  spec.name = SharedBytes(workflow.name);
-  spec.tags = to_shared(workflow.tags);
-  for (const auto& [name, value] : workflow.meta) {
-    spec.meta.emplace_back(SharedBytes(name), SharedBytes(value));
-  }
-  spec.on_member_failed = workflow.on_member_failed;
-  for (const api::NewCallback& callback : workflow.callbacks) {
-    spec.callbacks.push_back(
-        {callback.role, SharedBytes(callback.job.queue), maker.job(callback.job, workflow.queue)});
-  }
-  spec.max_active = static_cast<std::uint32_t>(workflow.max_active.value_or(0));
-  spec.timeout = workflow.timeout;
-  spec.result_from = SharedBytes(workflow.result_from);
-  spec.keep_members = workflow.keep_members;
-  if (workflow.unique) spec.unique_key = SharedBytes(workflow.unique->key);
-  return spec;
-}
 
 std::shared_ptr<const core::SubmissionKey> key_of(const Caller& caller, std::string_view queue,
                                                   const std::optional<std::string>& key,
@@ -146,36 +83,8 @@ Task<Answered<SharedWorkflow>> operate(Caller& caller, Command command) {
 
 }  // namespace
 
-Task<Answered<WorkflowMade>> create_workflow(Caller& caller, const WorkflowRequest& request) {
-  const api::NewWorkflow& workflow = request.workflow;
-  if (!allows_all(caller, workflow)) co_return refused(no_queue_for_token());
-  if (workflow.id && queue_bits(*workflow.id) != queue_bits(workflow.queue)) {
-    co_return refused(ProblemCode::kAcrossShards,
-                      "the id belongs to another queue: the four digits of its third group must be "
-                      "7 and the first three hexadecimal digits of SHA-256 of the queue's name; "
-                      "leave the id out, or send an Idempotency-Key instead");
-  }
-  MemberMaker maker(caller, request.trace);
-  core::CreateWorkflow create;
-  create.id_of_client = workflow.id.has_value();
-  create.id = workflow.id ? *workflow.id : caller.ids.make(caller.now(), workflow.queue);
-  create.spec = spec_of(workflow, maker);
-  create.open = workflow.open;
-  create.members.reserve(workflow.members.size());
-  std::size_t bytes = 0;
-  for (const api::NewMember& member : workflow.members) {
-    create.members.push_back(maker.draft(member, member.job.queue));
-    bytes += create.members.back().job.size();
-    if (bytes > api::kMaxMemberBytesPerCall) co_return refused(too_large());
-  }
-  create.content = fingerprint("workflow", request.as_sent);
-  create.key = key_of(caller, workflow.queue, request.key, create.content);
-  create.reject = workflow.unique && workflow.unique->reject;
-  auto reply = co_await caller.ask(std::move(create));
-  if (!reply) co_return refused(reply);
-  if (reply->refusal) co_return refused(problem_of(*reply));
-  WorkflowMade made{reply->id, std::move(reply->workflow), reply->created,
-                    request.key && !reply->created};
+Task<Answered<WorkflowMade>> made_of(Caller& caller, core::WorkflowReply reply) {
+  WorkflowMade made{reply.id, std::move(reply.workflow), reply.created, reply.by_key};
   if (made.workflow != nullptr) co_return made;
   auto stored = co_await find_stored(caller, made.id, {});
   if (stored) {
@@ -183,6 +92,28 @@ Task<Answered<WorkflowMade>> create_workflow(Caller& caller, const WorkflowReque
   } else if (stored.error().code != ProblemCode::kNotFound) {
     co_return refused(stored);
   }
+  co_return made;
+}
+
+Task<Answered<WorkflowMade>> create_workflow(Caller& caller, const WorkflowRequest& request) {
+  const api::NewWorkflow& workflow = request.workflow;
+  if (!allows_workflow(caller, workflow)) co_return refused(no_queue_for_token());
+  auto admitted = admits_id(workflow);
+  if (!admitted) co_return refused(admitted);
+  MemberMaker maker(caller.now());
+  maker.set_trace(request.trace.parent, request.trace.state);
+  auto draft = draft_workflow(workflow, maker, api::kMaxMemberBytesPerCall, "");
+  if (!draft) co_return refused(draft);
+  core::CreateWorkflow create = std::move(*draft);
+  create.id_of_client = workflow.id.has_value();
+  create.id = workflow.id ? *workflow.id : caller.ids.make(caller.now(), workflow.queue);
+  create.content = fingerprint("workflow", request.as_sent);
+  create.key = key_of(caller, workflow.queue, request.key, create.content);
+  auto reply = co_await caller.ask(std::move(create));
+  if (!reply) co_return refused(reply);
+  if (reply->refusal) co_return refused(problem_of(*reply));
+  auto made = co_await made_of(caller, std::move(*reply));
+  if (made) made->replayed = request.key && !made->created;
   co_return made;
 }
 
@@ -202,7 +133,8 @@ Task<Answered<MembersAdded>> add_members(Caller& caller, const JobId& id,
   const std::string_view queue = (*found)->spec.queue.view();
   core::AddMembers add;
   add.id = id;
-  MemberMaker maker(caller, request.trace);
+  MemberMaker maker(caller.now());
+  maker.set_trace(request.trace.parent, request.trace.state);
   for (const api::NewMember& member : more.members) {
     const std::string_view own = member.job.queue.empty() ? queue : member.job.queue;
     if (!caller.allows_queue(own)) co_return refused(no_queue_for_token());

@@ -24,6 +24,8 @@ struct WorkflowMade {
   bool created = false;
   bool replayed = false;  // see Submitted
 };
+// `reply`: without a refusal.
+Task<Answered<WorkflowMade>> made_of(Caller& caller, core::WorkflowReply reply);
 Task<Answered<WorkflowMade>> create_workflow(Caller& caller, const WorkflowRequest& request);
 
 struct MembersRequest {

@@ -119,11 +119,35 @@ const core::Job* job_in(const core::Event& event) {
 constexpr auto kFirstOfWorkflows = static_cast<std::size_t>(
     std::ranges::find(kEventNames, std::string_view("workflow_set")) - kEventNames.begin());
 
+bool shows_workflow(const core::AuditImage& image) {
+  return image.schedule != nullptr &&
+         (!image.schedule->spec.workflow.empty() || !image.schedule->spec.queues.empty());
+}
+
+bool needs_workflows(const core::ScheduleAdvanced& advanced) {
+  return advanced.progress.last_is_workflow ||
+         std::ranges::any_of(advanced.runs, &core::ScheduleRun::workflow);
+}
+
+bool needs_workflows(const core::Schedule& schedule) {
+  return !schedule.spec.workflow.empty() || !schedule.spec.queues.empty() ||
+         schedule.progress.last_is_workflow;
+}
+
 bool needs_workflows(const core::Event& event, const core::Job* job) {
   if (event.index() >= kFirstOfWorkflows) return true;
   if (job != nullptr) return job->extras != nullptr && job->extras->member != nullptr;
   if (const auto* deleted = std::get_if<core::Deleted>(&event)) {
     return deleted->cause == core::DeleteCause::kWorkflow;
+  }
+  if (const auto* set = std::get_if<core::ScheduleSet>(&event)) {
+    return needs_workflows(set->schedule);
+  }
+  if (const auto* advanced = std::get_if<core::ScheduleAdvanced>(&event)) {
+    return needs_workflows(*advanced);
+  }
+  if (const auto* audited = std::get_if<core::Audited>(&event)) {
+    return shows_workflow(audited->before) || shows_workflow(audited->after);
   }
   const auto* operation = std::get_if<core::OperationSet>(&event);
   return operation != nullptr && operation->part.spec.filter.workflow.has_value();

@@ -500,5 +500,33 @@ TEST(EventCodec, EveryFlippedBitIsReadOrRefusedNeverWorse) {
   }
 }
 
+TEST(EventCodec, AScheduleOfWorkflowsIsOfTheirLevel) {
+  const auto level = [](core::Event event) {
+    core::EventBatch batch;
+    batch.events.push_back(std::move(event));
+    return format_of(batch);
+  };
+  core::Schedule schedule;
+  EXPECT_EQ(level(core::ScheduleSet{{}, schedule}), EventFormat::kFirst);
+  schedule.spec.workflow = SharedBytes("w");
+  EXPECT_EQ(level(core::ScheduleSet{{}, schedule}), EventFormat::kWorkflows);
+  core::ScheduleAdvanced advanced;
+  EXPECT_EQ(level(advanced), EventFormat::kFirst);
+  advanced.runs.resize(2);
+  EXPECT_EQ(level(advanced), EventFormat::kFirst);
+  advanced.runs[1].workflow = true;
+  EXPECT_EQ(level(advanced), EventFormat::kWorkflows);
+  advanced.runs.clear();
+  advanced.progress.last_is_workflow = true;
+  EXPECT_EQ(level(advanced), EventFormat::kWorkflows);
+  core::Audited audited;
+  core::ScheduleImage image;
+  audited.after.schedule = std::make_shared<const core::ScheduleImage>(image);
+  EXPECT_EQ(level(audited), EventFormat::kFirst);
+  image.spec.workflow = SharedBytes("w");
+  audited.before.schedule = std::make_shared<const core::ScheduleImage>(image);
+  EXPECT_EQ(level(audited), EventFormat::kWorkflows);
+}
+
 }  // namespace
 }  // namespace millrace::store

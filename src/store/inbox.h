@@ -25,7 +25,8 @@ enum class InboxKind : std::uint8_t {
   kFinish = 2,
   kFence = 3,
   kSetSchedule = 4,
-  kDeleteSchedule = 5
+  kDeleteSchedule = 5,
+  kWorkflow = 6
 };
 inline bool is_of_schedule(InboxKind kind) {
   return kind == InboxKind::kSetSchedule || kind == InboxKind::kDeleteSchedule;
@@ -36,12 +37,13 @@ struct InboxRow {
   InboxKind kind{};
   std::uint32_t moves = 0;      // how often it moved from shard to shard
   Time at{};                    // when the user's transaction made the call
-  JobId job;                    // zero in rows of schedules
+  JobId job;                    // or workflow; zero in rows of schedules
   LeaseToken token{};           // kFinish, kFence
   std::string spec;             // kEnqueue: a submission as the API has it, without its payload
   std::string schedule;         // kSetSchedule, kDeleteSchedule: the name
-  std::string idempotency_key;  // kEnqueue; empty: none
-  // kFinish: the result; empty: none. kSetSchedule: the specification as the API has it.
+  std::string idempotency_key;  // kEnqueue, kWorkflow; empty: none
+  // kFinish: the result; empty: none. kSetSchedule, kWorkflow: the specification, or the workflow,
+  // as the API has it.
   std::string payload;
 };
 

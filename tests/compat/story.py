@@ -528,6 +528,7 @@ class Story(harness.MillraceCase):
             self.await_state(self.jobs[role], "succeeded")
         if "workflows" in self.parts:
             workflow_chapter.Chapter(self).one_succeeds_late(database)
+            workflow_chapter.Chapter(self).a_transaction_begins_one(database)
 
     def jobs_for_the_inbox(self):
         """They run; what is asked for them comes when no server is there any more. The tables have

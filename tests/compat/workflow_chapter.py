@@ -2,6 +2,9 @@
 role WORKFLOW.REF, or WORKFLOW.CALLBACK.
 """
 
+import json
+import time
+
 import sample
 from sample import harness
 from workflows import WorkflowWords
@@ -103,6 +106,8 @@ class Chapter(WorkflowWords, harness.MillraceCase):
         self.one_was_cancelled()
         self.one_timed_out()
         self.one_is_deleted()
+        self.a_schedule_begins_one()
+        self.an_ack_begins_one()
 
     def create_the_complete_one(self):
         """Also used for the repetition."""
@@ -235,6 +240,42 @@ class Chapter(WorkflowWords, harness.MillraceCase):
             job = self.story.jobs.pop(role)
             del self.story.ended[role]
             harness.eventually(lambda job=job: self.api.get(f"/v1/jobs/{job}").status == 404, what=f"the end of {role}")
+
+    def body(self, name):
+        """Of a workflow that others begin."""
+        listed = [self.line(name, "one"), self.line(name, "two", {"ref": "one", "on": "ended"}, far=True)]
+        return {"queue": self.queue, "name": name, "members": listed, "on_end": {"type": f"{name}.on_end"}}
+
+    def finds(self, name):
+        """Waits for a workflow that others begin; the story knows it from then on."""
+        found = lambda: self.api.get("/v1/workflows", name=name, fresh="true").json["items"]  # noqa: E731
+        self.story.workflows[name] = harness.eventually(found, what=f"the workflow {name}")[0]["id"]
+        self.knows(name, "one")
+
+    def a_schedule_begins_one(self):
+        """Once: it never fires again."""
+        name, soon = "by-schedule-flow", time.time() + 1
+        path = sample.path_of_schedule(name)
+        once = {"every_ms": 1000, "start_at": harness.rfc3339(soon), "end_at": harness.rfc3339(soon + 0.5)}
+        self.story.set(path, **once, overlap="skip", workflow=self.body(name))
+        self.story.settings.remove(path)
+        self.story.schedules.add(name)
+        harness.eventually(lambda: self.api.get(path).json["state"] == "ended", what="the end of its schedule")
+        self.finds(name)
+
+    def an_ack_begins_one(self):
+        name = "by-ack"
+        self.story.make(name, queue=self.queue)
+        self.story.begin(name, self.queue)
+        self.story.end(name, enqueue=[{"workflow": self.body(name)}])
+        self.finds(name)
+
+    def a_transaction_begins_one(self, database):
+        name = "by-sql"
+        body = json.dumps(self.body(name))
+        made = database.sql(f"SELECT millrace.workflow('{body}')")
+        self.finds(name)
+        self.assertEqual(self.story.workflows[name], made)
 
     def one_succeeds_late(self, database):
         """A transaction finishes a job after its lease, and after the end of its workflow."""

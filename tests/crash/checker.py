@@ -9,6 +9,7 @@ import bisect
 import collections
 import dataclasses
 
+import flows_checker
 import history
 
 EPSILON_S = 0.02  # the server's clock counts whole milliseconds, and its threads take turns
@@ -566,6 +567,7 @@ CHECKS = {
     "H16": progress,
     "H18": maybes,
     "H19": transactions,
+    "H20": flows_checker.check,
     "R5": paused,
     "L4": leases_last,
     "answers": expected_answers,
@@ -599,5 +601,9 @@ def count(book, figures):
         if facts[-1].outcome == "maybe" and not any(fact.outcome == "ok" for fact in facts):
             happened = bool(book.ids_of.get(nonce))
             figures["maybes that happened" if happened else "maybes that did not"] += 1
+    figures["workflows"] += len(book.final.get("workflows", ()))
+    figures["members handed out"] += sum(
+        len(record.reply["jobs"]) for record in book.flow_records if record.op == "flow_claim" and record.reply
+    )
     figures["requests"] += len(book.records)
     figures["unanswered"] += sum(record.outcome == "maybe" for record in book.records)

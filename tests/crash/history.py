@@ -131,6 +131,7 @@ class Book:
         self.ids_of = collections.defaultdict(set)  # nonce -> ids that the server showed for it
         self.maybe_claims = collections.Counter()  # worker -> claims without an answer
         self.empty_claims = collections.Counter()  # worker -> claims that brought no job
+        self.flow_records = []  # of the clients of workflows
         self.queue_ops = collections.defaultdict(list)  # queue -> pause, resume and purge records
         self.faults = []  # (start, end)
         self.steps = []  # of the wall clock: when it was moved, at some moment from start to end
@@ -163,7 +164,9 @@ class Book:
     # Records to facts.
 
     def _take(self, record):
-        if record.op == "submit":
+        if record.op.startswith("flow"):
+            self.flow_records.append(record)
+        elif record.op == "submit":
             self._take_submit(record)
         elif record.op == "claim":
             self._take_claim(record)

@@ -14,6 +14,7 @@ import time
 import uuid
 
 import actor
+import flows
 import history
 
 QUEUES = ("orders", "mail", "brief", "ops")
@@ -330,7 +331,7 @@ class Operator(actor.Actor):
             )
 
 
-ROLES = {"producer": Producer, "worker": Worker, "operator": Operator}
+ROLES = {"producer": Producer, "worker": Worker, "operator": Operator, "weaver": flows.Weaver}
 
 
 def uuid7(dice):

@@ -18,6 +18,7 @@ sys.path.insert(0, str(HERE.parent / "system"))
 
 import actor  # noqa: E402
 import checker  # noqa: E402
+import flows  # noqa: E402
 import harness  # noqa: E402
 import history  # noqa: E402
 import load  # noqa: E402
@@ -192,7 +193,7 @@ class Rig:
 
     def make_queues(self):
         api = self.server.client()
-        for name, settings in QUEUES.items():
+        for name, settings in {**QUEUES, **dict.fromkeys(flows.QUEUES, QUEUE)}.items():
             reply = api.put(f"/v1/queues/{name}", settings)
             if reply.status not in (200, 201):
                 raise Trouble(f"PUT queue {name}: {reply}")
@@ -272,7 +273,10 @@ class Rig:
         for queue in QUEUES:
             self.probe.call("resume", "POST", f"/v1/queues/{queue}/resume", {"queue": queue})
         stop = threading.Event()
-        drainers = [Drainer(f"drainer-{n}", self.targets, self.records, self.seed, stop) for n in range(2)]
+        kinds = (Drainer, Drainer, flows.FlowDrainer)
+        drainers = [
+            kind(f"drainer-{n}", self.targets, self.records, self.seed, stop) for n, kind in enumerate(kinds)
+        ]
         for drainer in drainers:
             drainer.start()
         try:
@@ -284,6 +288,7 @@ class Rig:
                     for state, number in states.items()
                     if state not in history.TERMINAL
                 )
+                left += self.unfinished_flows()
                 took = time.monotonic() - began
                 if left == 0 or took > DRAIN_TIMEOUT_S:
                     return left, took
@@ -292,6 +297,16 @@ class Rig:
             stop.set()
             for drainer in drainers:
                 drainer.join()
+
+    def unfinished_flows(self):
+        """The number of workflows, and of their callbacks' jobs, that have not ended."""
+        api = self.server.client()
+        try:
+            counts = [self.counts_of(api, name) for name in flows.QUEUES]
+            jobs = sum(n for states in counts for state, n in states.items() if state not in history.TERMINAL)
+            return jobs + len(flows.unfinished(api))
+        finally:
+            api.close()
 
     def counts_of(self, api, queue):
         """Retries, since a server that has just come back may not lead yet."""
@@ -364,8 +379,12 @@ class Rig:
             if before == after and sum(sum(c.values()) for c in after.values()) == len(jobs):
                 break
             time.sleep(0.4)
+        api = self.server.client()
+        workflows = flows.final(api)
+        api.close()
         return {
             "jobs": jobs,
+            "workflows": workflows,
             "counts": after,
             "attempts": self.attempts(self.sample([job["id"] for job in jobs])),
             "backlog": backlog,

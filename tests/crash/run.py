@@ -112,7 +112,8 @@ class Round:
                 server.binary = self.older
         rig.start()
         rig.make_queues()
-        rig.start_clients({"producer": self.dice.randint(2, 4), "worker": self.dice.randint(4, 7), "operator": 1})
+        threads = {"producer": self.dice.randint(2, 4), "worker": self.dice.randint(4, 7), "operator": 1, "weaver": 2}
+        rig.start_clients(threads)
         time.sleep(self.dice.uniform(0.6, 1.2))
         for name in self.plan:
             if name in self.skipped:

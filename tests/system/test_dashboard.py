@@ -1,5 +1,5 @@
 """Tests of the dashboard: its files, its sessions and, if Chromium and the npm packages are
-installed, all of it in that browser (web/test/dashboard.mjs).
+installed, all of it in that browser (web/test/dashboard.mjs and workflows.mjs).
 """
 
 import gzip
@@ -193,6 +193,9 @@ class OnSqlite(Browser):
     def test_in_chromium(self):
         self.run_in_browser("dashboard.mjs")
 
+    def test_workflows_in_chromium(self):
+        self.run_in_browser("workflows.mjs")
+
     def test_drills(self):
         """A server with a problem: the cause is found on the overview, and mended from there."""
         self.run_in_browser("drills.mjs")
@@ -200,12 +203,18 @@ class OnSqlite(Browser):
 
 @unittest.skipUnless(harness.STORE == "postgres", "on one store")
 class OnThreeNodes(Browser):
-    def test_in_chromium(self):
+    def run_on_nodes(self, program):
         cluster = nodes.Nodes(3)
         self.addCleanup(cluster.close)
         cluster.start()
         cluster.settle()
-        self.run_in_browser("dashboard.mjs", cluster[0].url)
+        self.run_in_browser(program, cluster[0].url)
+
+    def test_in_chromium(self):
+        self.run_on_nodes("dashboard.mjs")
+
+    def test_workflows_in_chromium(self):
+        self.run_on_nodes("workflows.mjs")
 
 
 if __name__ == "__main__":

@@ -243,12 +243,8 @@ class Running(WorkflowWords, harness.ServerCase):
         self.assertEqual(self.search(q=f"workflow:{NOBODY}"), [])
         for q in ("workflow:x", f"-workflow:{NOBODY}", f"workflow:{NOBODY},{NOBODY}"):
             self.assert_refused(self.api.get("/v1/jobs", q=q), 422, "validation_failed", "q")
-        refused = self.api.post(f"/v1/jobs/{job['id']}/cancel")
-        self.assertEqual(refused.status, 200)
+        self.assertEqual(self.api.post(f"/v1/jobs/{job['id']}/cancel").status, 200)
         self.assertEqual(self.ended(made)["state"], "failed")
-        refused = self.api.post(f"/v1/jobs/{job['id']}/retry")
-        self.assert_refused(refused, 409, "invalid_state")
-        self.assertIn("/v1/workflows/", refused.json["detail"])
 
     def test_a_failure_skips_what_hangs_on_it(self):
         made = self.made(self.member("a"), self.member("b", "a"), self.member("c", "b"), self.member("d"))
@@ -544,7 +540,7 @@ class Changes(WorkflowWords, harness.ServerCase):
         refused = lambda grow: self.ack_with(job, grow=grow)["error"]  # noqa: E731
         self.assertEqual(refused({"members": [self.member("c", "nobody")]})["status"], 422)
         self.assertEqual(refused({"skip": ["nobody"]})["status"], 422)
-        self.assertEqual(refused({"members": [{"job": {"type": "t"}}]})["errors"][0]["where"], "/grow/members/0/ref")
+        self.assertEqual(refused({"members": [{"job": {"type": "t"}}]})["errors"][0]["pointer"], "/grow/members/0/ref")
         self.assertEqual(self.states(made)["a"], "active")
         added = [self.member("c", "a"), {"ref": "d", "needs": ["c"], "job": {"type": "work"}}]
         grow = {"members": added, "skip": ["left"]}
@@ -717,7 +713,9 @@ class Access(WorkflowWords, harness.MillraceCase):
     def test_growth_needs_its_queues_and_the_scope_submit(self):
         made = self.made(self.member("a"), queue=f"{self.queue}-home")
         job = self.claim_within()
-        grown = lambda api, **of: self.ack_with(job, api=api, grow={"members": [{"ref": "b", "job": {"type": "t", **of}}]})  # noqa: E731, E501
+        grown = lambda api, **of: self.ack_with(
+            job, api=api, grow={"members": [{"ref": "b", "job": {"type": "t", **of}}]}
+        )  # noqa: E731, E501
         here = {"queue": self.queue}
         worker = self.client_with("work")
         self.assertEqual(grown(worker, **here)["error"]["code"], "forbidden")

@@ -13,6 +13,7 @@ class Style:
     describe: object = lambda member: member.description
     words: dict = dataclasses.field(default_factory=dict)  # the language's names by the API's, for comments
     given_time: str = "string"  # the type of a time in a request
+    short: dict = dataclasses.field(default_factory=dict)  # a type that may stand in place of a shape
     generics: dict = dataclasses.field(default_factory=dict)  # the type parameters of a shape, by member
     extends: bool = False  # whether a shape extends its parents
     required_first: bool = False
@@ -64,6 +65,7 @@ def alternatives(style, type):
         found = [style.given_time if type.given else "string"]
     else:
         found = [style.names.get(type.name, type.name) or plain.get(type.kind, type.kind)]
+        found += [style.short[type.name]] if type.name in style.short else []
     return found + ["null"] if type.nullable and type.kind != "json" else found
 
 

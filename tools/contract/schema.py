@@ -9,6 +9,9 @@ MARK = "Made by tools/types from docs/reference/openapi.yaml; do not edit."
 TEN_YEARS_MS = 315_360_000_000
 # What these are goes without saying.
 UNSAID = {"Name", "NullableTime", "Time", "TimeInput", "Uuid"}
+# Required in the types, although a schedule of workflows has no job: nearly all schedules have one, and a program that
+# knows its own would have to look for it.
+ALWAYS = {"Schedule": {"required": ["job"]}, "ScheduleInput": {"required": ["job"]}}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,7 +137,7 @@ class Contract:
             members[name] = Member(name, self._type(schema), False, self._describe(name, schema), self._general(schema))
         for member in (member for parent in parents for member in self._shape(parent).members):
             members.setdefault(member.name, member)
-        for name in (name for part in parts for name in part.get("required", ())):
+        for name in (name for part in (*parts, ALWAYS.get(shape, {})) for name in part.get("required", ())):
             members[name] = dataclasses.replace(members[name], required=True)
         return Shape(shape, self.description(shape), tuple(members.values()), parents, variants)
 

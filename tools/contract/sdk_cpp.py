@@ -1,4 +1,5 @@
-"""The C++ SDK: millrace/shapes.h has the structures that cross HTTP, shapes_json.cc reads and writes them.
+"""The C++ SDK: millrace/shapes.h and millrace/workflow_shapes.h have the structures that cross HTTP, shapes_json.cc and
+workflow_shapes_json.cc read and write them.
 
 What is null or left out is an empty text, an unset std::optional or an empty list. Opaque JSON is text.
 """
@@ -46,17 +47,38 @@ TYPES = {
     "Limit": ("Limit", "A limit as described by the server, with its use."),
     "Why": ("Why", "Why a job is not running."),
     "Worker": ("SeenWorker", "A worker as the server sees it. (`Worker` is the one that this library runs.)"),
+    "NeedInput": ("Need", "A member that another one waits for, and the end that it waits for."),
+    "MemberInput": ("NewMember", "A member to submit with a workflow. Only `job` is required; without a payload it has "
+                    "that of `NewWorkflow::defaults`."),
+    "WorkflowUniqueInput": ("WorkflowUnique", "At most one workflow of the queue that has not ended has a given key."),
+    "WorkflowInput": ("NewWorkflow", "A workflow to submit; WorkflowBuilder adds its members. The server's defaults "
+                      "apply to empty and unset members."),
+    "WorkflowCallbacks": ("WorkflowCallbacks", "The ids of the callbacks' jobs, once they are submitted."),
+    "Workflow": ("Workflow", "A workflow as described by the server."),
+    "Member": ("Member", "A member of a workflow."),
+    "MemberDetail": ("MemberDetail", "One member, with its definition."),
+    "GraphLine": ("GraphLine", "A member in the graph of its workflow."),
+    "WorkflowBlocking": ("WorkflowBlocking", "What a workflow waits for; what else is set depends on `code`."),
+    "WorkflowWhy": ("WorkflowWhy", "Why a workflow has not ended."),
+    "MembersAnswer": ("AddedMembers", "The result of an addition of members."),
 }  # fmt: skip
-SAME = {"Unique": "UniqueInput", "ScheduleJobInput": "BatchItem"}
+SAME = {"Unique": "UniqueInput", "ScheduleJobInput": "BatchItem", "MemberJobInput": "BatchItem", "Need": "NeedInput",
+        "WorkflowUnique": "WorkflowUniqueInput"}  # fmt: skip
 # Structures that are written, and those that are sent and never read.
 WRITTEN = ("RetryPolicy", "UniqueInput", "JobLimit", "BatchItem", "ScheduleInput", "PreviewRequest", "Rate", "Breaker",
-           "LimitInput")  # fmt: skip
+           "LimitInput", "NeedInput", "MemberInput", "WorkflowUniqueInput", "WorkflowInput")  # fmt: skip
 NEVER_READ = {"ScheduleInput", "PreviewRequest", "LimitInput"}
+# Structures that may also be a text, which is this member.
+TEXT_ALONE = {"NeedInput": "ref"}
+# The first of the structures that millrace/workflow_shapes.h has.
+FIRST_OF_WORKFLOWS = "NeedInput"
 # Structures that keep the text that the server sent.
 KEEPS_JSON = {"Job", "LogLine", "Event", "Queue", "Schedule", "PreviewAnswer", "BackfillAnswer", "ScheduleSetAnswer",
-              "Worker", "Limit", "Why"}  # fmt: skip
-RAW = {"Queue.settings", "Schedule.job", "Event.data", "LimitInput.keys", "Limit.keys", "Why.blocking", "Why.notes"}
-OPTIONAL_TEXT = {"Job.payload", "Job.result"}
+              "Worker", "Limit", "Why", "Workflow", "Member", "MemberDetail", "GraphLine", "WorkflowWhy",
+              "MembersAnswer"}  # fmt: skip
+RAW = {"Queue.settings", "Schedule.job", "Schedule.workflow", "Event.data", "LimitInput.keys", "Limit.keys",
+       "Why.blocking", "Why.notes", "MemberDetail.definition"}  # fmt: skip
+OPTIONAL_TEXT = {"Job.payload", "Job.result", "Workflow.result", "Member.result", "MemberDetail.result"}
 INT64 = {
     "in_use",
     "waiting",
@@ -70,6 +92,10 @@ INT64 = {
     "pid",
     "Counts",
     "MemberCounts",
+    "MembersAnswer",
+    "WorkflowBlocking",
+    "max_active",
+    "members",
     "number",
 }
 NAMES = {"UniqueInput.for_ms": "hold", "BatchItem.idempotency_key": "idempotency_key"}
@@ -79,6 +105,10 @@ ORDER = {
     "timeout_ms unique tags meta limits order_key order_on_failure fair_key id idempotency_key traceparent tracestate",
     "ScheduleInput": "cron every_ms timezone job start_at end_at jitter_ms missed_after_ms missed missed_limit overlap "
     "dst_gap dst_overlap paused managed_by",
+    "MemberDetail": "number ref state reason generation queue job_id job result redacted",
+    "MemberInput": "ref job needs needs_any",
+    "WorkflowInput": "name queue members on_success on_failure on_end on_member_failed max_active timeout_ms "
+    "result_from unique defaults open keep_members tags meta id",
 }
 NULL = ' = "null"'
 PLAIN = {"int": "integer", "std::int64_t": "integer", "double": "number", "bool": "boolean"}
@@ -87,10 +117,20 @@ MORE = {
     "Schedule": ["// The job's queue; empty: the default queue.", "std::string queue{};",
                  "// The job's type.", "std::string type{};", "// The job's payload, raw JSON; empty: null.",
                  "std::string payload{};"],
+    "WorkflowInput": ["// A repetition with the key returns the first workflow, for 24 hours (a setting).",
+                      "std::string idempotency_key{};"],
 }  # fmt: skip
 METHODS = {
     "Job": ["// succeeded, dead, cancelled or expired; or pruned: already removed, and known only by its key.",
             "bool is_final() const;"],
+    "NeedInput": ["Need() = default;", "// A ref alone is a need of its success.",
+                  "Need(const char* member) : ref(member) {}       // NOLINT: as a text in a list of needs",
+                  "Need(std::string member, std::string end = {})  // NOLINT: as above",
+                  "    : ref(std::move(member)), on(std::move(end)) {}",
+                  "// The same member, once it has failed, or has ended in any way.",
+                  'Need failed() const { return {ref, "failed"}; }', 'Need ended() const { return {ref, "ended"}; }'],
+    "Workflow": ["// succeeded, failed or cancelled; or pruned: already removed, and known only by its key.",
+                 "bool is_final() const;"],
 }  # fmt: skip
 
 HEADER = f"""\
@@ -111,14 +151,30 @@ using Milliseconds = std::chrono::milliseconds;
 using Timestamp = std::chrono::sys_time<std::chrono::milliseconds>;  // UTC
 using Meta = std::vector<std::pair<std::string, std::string>>;
 """
+WORKFLOW_HEADER = f"""\
+// {MARK}
+// The structures of workflows that cross HTTP.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "millrace/shapes.h"
+
+namespace millrace::sdk {{
+"""
 JSON_HEADER = f"""\
 // {MARK}
-// Reads and writes the structures of millrace/shapes.h.
+// Reads and writes the structures of millrace/shapes.h and millrace/workflow_shapes.h.
 #pragma once
 
 #include "json_fields.h"
 #include "millrace/json.h"
 #include "millrace/shapes.h"
+#include "millrace/workflow_shapes.h"
 
 namespace millrace::sdk {{
 
@@ -132,6 +188,14 @@ SOURCE = f"""\
 
 namespace millrace::sdk {{
 """
+WORKFLOW_SOURCE = f"""\
+// {MARK}
+#include "json_members.h"
+#include "shapes_json.h"
+
+namespace millrace::sdk {{
+"""
+END = "}  // namespace millrace::sdk"
 
 
 def files(contract):
@@ -140,23 +204,22 @@ def files(contract):
     read = [name for name in TYPES if name not in NEVER_READ]
     declared = [f"bool read_members(JsonValue value, {TYPES[name][0]}& out);" for name in read]
     writers = [f"void write_members(JsonWriter& json, const {TYPES[name][0]}& from);" for name in WRITTEN]
-    end = "}  // namespace millrace::sdk"
-    return {
-        "sdk/cpp/include/millrace/shapes.h": "\n".join(
-            [HEADER, *(_struct(shapes[name], fields[name]) for name in TYPES), end, ""]
-        ),
+    names = list(TYPES)
+    first = names.index(FIRST_OF_WORKFLOWS)
+    written = {
         "sdk/cpp/shapes_json.h": JSON_HEADER
-        + "\n".join([*declared, "\n// The members of an object, without its brackets.", *writers, "", end, ""]),
-        "sdk/cpp/shapes_json.cc": "\n".join(
-            [
-                SOURCE,
-                *(_reader(fields[name], TYPES[name][0]) for name in read),
-                *(_writer(fields[name], TYPES[name][0]) for name in WRITTEN),
-                end,
-                "",
-            ]
-        ),  # fmt: skip
+        + "\n".join([*declared, "\n// The members of an object, without its brackets.", *writers, "", END, ""])
     }
+    parts = (("", HEADER, SOURCE, names[:first]), ("workflow_", WORKFLOW_HEADER, WORKFLOW_SOURCE, names[first:]))
+    for prefix, header, source, part in parts:
+        structs = [_struct(shapes[name], fields[name]) for name in part]
+        readers = [_reader(name, fields[name]) for name in part if name not in NEVER_READ]
+        part_writers = [_writer(fields[name], TYPES[name][0]) for name in part if name in WRITTEN]
+        written |= {
+            f"sdk/cpp/include/millrace/{prefix}shapes.h": "\n".join([header, *structs, END, ""]),
+            f"sdk/cpp/{prefix}shapes_json.cc": "\n".join([source, *readers, *part_writers, END, ""]),
+        }
+    return written
 
 
 class Field:
@@ -203,8 +266,8 @@ def _ordered(shape):
 
 
 def _is_known(member):
-    """Whether the library offers the member: what a queue is held back by, only as JSON."""
-    return member.name != "blocked_by"
+    """Whether the library offers the member: what a queue is held back by, and what is no job, only as JSON."""
+    return member.name != "blocked_by" and member.type.name != "WorkflowInput"
 
 
 def _struct(shape, fields):
@@ -233,9 +296,12 @@ def _comment(told, indent, words):
     return text.wrapped(text.renamed(told, words), indent, "// ", WIDTH) if told else []
 
 
-def _reader(fields, known):
-    lines = [f"bool read_members(JsonValue value, {known}& out) {{",
-             "  return each_member(value, [&out](std::string_view name, JsonValue content) {"]  # fmt: skip
+def _reader(shape, fields):
+    lines = [f"bool read_members(JsonValue value, {TYPES[shape][0]}& out) {{"]
+    if shape in TEXT_ALONE:
+        lines += ["  if (value.type() == JsonType::kString) {", f"    read(value, out.{TEXT_ALONE[shape]});",
+                  "    return true;", "  }"]  # fmt: skip
+    lines += ["  return each_member(value, [&out](std::string_view name, JsonValue content) {"]
     for field in fields:
         value = f"out.{field.name} = raw_text(content)" if field.is_raw else f"read(content, out.{field.name})"
         lines.append(f'    if (name == "{field.member.name}") {value};')
@@ -248,10 +314,9 @@ def _writer(fields, known):
     for field in sorted(fields, key=lambda field: field.is_raw - (field.name in ("type", "id"))):
         name = f'"{field.member.name}"'
         if field.is_raw:
-            is_always = field.member.required or field.key == "BatchItem.payload"
-            condition = "" if is_always else f"if (!from.{field.name}.empty()) "
+            condition = "" if field.member.required else f"if (!from.{field.name}.empty()) "
             lines.append(f"  {condition}json.key({name}).raw(from.{field.name});")
-        elif field.member.required and field.type == "std::string":
+        elif field.member.required and field.type == "std::string" and field.key != "BatchItem.type":
             lines.append(f"  json.key({name}).string(from.{field.name});")
         elif field.member.required and field.type in PLAIN:
             lines.append(f"  json.key({name}).{PLAIN[field.type]}(from.{field.name});")

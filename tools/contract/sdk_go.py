@@ -66,21 +66,48 @@ TYPES = {
     "PreviewAnswer": ("Previewed", "is the answer to a preview."),
     "ScheduleSet": ("ScheduleSet", "is the complete set of an owner's schedules."),
     "ScheduleSetAnswer": ("Applied", "lists the names of the schedules of a set by the change made to each."),
+    "WorkflowInput": ("NewWorkflow", "is a workflow to be created. Add appends members to it. The server checks the "
+                      "bounds, and answers with ErrValidationFailed."),
+    "MemberInput": ("NewMember", "is a member of a workflow to be created. Only Job is required."),
+    "NeedInput": ("Need", "is the end of another member for which a member waits."),
+    "MembersInput": ("NewMembers", "are members to be added to a workflow. Add appends one."),
+    "MembersAnswer": ("AddedMembers", "says what became of members that were to be added."),
+    "WorkflowUniqueInput": ("WorkflowUnique", "allows one workflow per key within a queue."),
+    "Workflow": ("Workflow", "is a workflow as the server shows it."),
+    "WorkflowCallbacks": ("WorkflowCallbacks", "names the jobs that the end of a workflow has submitted."),
+    "Member": ("Member", "is a member of a workflow."),
+    "MemberDetail": ("MemberDetail", "is a member of a workflow with its definition."),
+    "GraphLine": ("GraphLine", "is a member with what it needs, for a picture of the workflow."),
+    "WorkflowWhy": ("WorkflowWhy", "says why a workflow has not ended."),
+    "WorkflowBlocking": ("WorkflowBlocker", "is something that a workflow waits for."),
 }  # fmt: skip
 # Types of the contract that are one here.
 SAME = {"JobLimit": "QueueLimit", "Unique": "UniqueInput", "ScheduleJob": "BatchItem", "ScheduleJobInput": "BatchItem",
-        "QueueSettings": "QueueSettingsInput"}  # fmt: skip
+        "QueueSettings": "QueueSettingsInput", "MemberJobInput": "BatchItem", "MemberJob": "BatchItem",
+        "Need": "NeedInput", "WorkflowUnique": "WorkflowUniqueInput"}  # fmt: skip
 # Those whose requests leave out what is zero, and those that write null for no value at all.
 REQUESTS = {"BatchItem", "UniqueInput", "QueueSettingsInput", "RetentionInput", "Fair", "Rate", "BackfillRequest",
-            "PreviewRequest", "LimitInput", "KeyBound", "BulkRequest", "BulkFilter"}  # fmt: skip
+            "PreviewRequest", "LimitInput", "KeyBound", "BulkRequest", "BulkFilter", "WorkflowInput", "MemberInput",
+            "MembersInput"}  # fmt: skip
 NONE = {"Fair": ("NoFair", "f.Off"), "Rate": ("NoRate", "r == (Rate{})"), "Breaker": ("NoBreaker", "b == (Breaker{})")}
 SETTINGS = {"QueueSettingsInput", "RetentionInput", "LimitInput", "KeyBound"}  # in which null removes what was set
-EMBEDDED = {"Schedule": "ScheduleInput"}
+EMBEDDED = {"Schedule": "ScheduleInput", "MemberDetail": "Member"}
+# Required members that a request may leave to its defaults.
+DEFAULTED = {"BatchItem.type"}
+# Those of which the server shows only the id and a state if retention has removed them, with that state in Go.
+PRUNED = {"Job": "Pruned", "Workflow": "WorkflowPruned"}
+# Members that JSON does not have: a comment and a declaration.
+KEY = ("A repetition with the key, a header, returns what the first call did.", "IdempotencyKey string")
+EXTRA = {"Fair": ("Off makes the queue ignore keys.", "Off bool"), "WorkflowInput": KEY, "MembersInput": KEY}
+# Choices with a type of their own.
+CHOICES = {"JobState", "WorkflowState", "MemberState"}
 # Members that are pointers, since their zero value means something.
 NIL = {"Progress.percent", "Progress.message", "Event.queue", "Event.job_id", "Event.job_type", "Event.attempt",
        "Event.worker", "RetryPolicy.jitter", "Queue.oldest_ready_age_ms", "ScheduleInput.paused", "Blocking.until",
        "Blocking.available_at", "Blocking.since", "Blocking.wanted_since", "BulkRequest.priority", "Operation.matched",
-       "WhyNote.last_seen", "WorkflowOfJob.number", "WorkflowOfClaim.number"}  # fmt: skip
+       "WhyNote.last_seen", "WorkflowOfJob.number", "WorkflowOfClaim.number",
+       "WorkflowInput.keep_members", "WorkflowBlocking.shard"}  # fmt: skip
+RAW = {"ScheduleInput.workflow", "Schedule.workflow"}  # as it was given
 INT64 = {
     "version",
     "seq",
@@ -95,7 +122,12 @@ INT64 = {
 PLAIN_MS = {"ClaimedJob.timeout_ms", "Lease.lease_ms"}
 NAMES = {"ClaimedJob.timeout_ms": "TimeoutMs", "Lease.lease_ms": "LengthMs", "BulkFilter.state": "States",
          "BulkFilter.q": "Query", "StatsGroup.wait_ms": "Wait", "StatsGroup.run_ms": "Run"}  # fmt: skip
-FORMS = {"RetryPolicy.base_ms": "wireDelay", "RetryPolicy.max_ms": "wireDelay", "BatchItem.max_attempts": "wireCount"}
+FORMS = {
+    "RetryPolicy.base_ms": "wireDelay",
+    "RetryPolicy.max_ms": "wireDelay",
+    "BatchItem.max_attempts": "wireCount",
+    "Workflow.max_active": "wireNumber",
+}
 INITIALISMS = {"Id": "ID", "Ids": "IDs", "Sdk": "SDK", "Dst": "DST"}
 
 HEAD = """\
@@ -143,6 +175,8 @@ class Field:
 
     def _type(self):
         type, pointer = self.member.type, "*" if self.key in NIL or self.is_settable else ""
+        if self.key in RAW:
+            return "json.RawMessage"
         if self.member.name == "max_crashes":
             return "int"  # JobsOwn is null
         if self.member.is_duration and self.key not in PLAIN_MS:
@@ -175,7 +209,7 @@ class Field:
             return "*wireTime" if "*" in self.type else "wireTime"
         if type.kind == "list" and type.of.kind == "time":
             return "[]wireTime"
-        if type.kind == "text" and type.nullable and "*" not in self.type:
+        if type.kind in ("text", "choice") and type.nullable and "*" not in self.type:
             return "wireText"
         if type.kind == "list" and not self.member.required and self.shape not in REQUESTS:
             return f"*{self.type}"  # an empty list is not the same as none
@@ -251,7 +285,7 @@ def _plain(type, is_wide=False):
     if type.kind == "shape":
         return _named(type)
     if type.kind == "choice":
-        return "JobState" if type.name == "JobState" else "string"
+        return type.name if type.name in CHOICES else "string"
     plain = {"text": "string", "time": "time.Time", "number": "float64", "boolean": "bool", "json": "json.RawMessage"}
     return plain.get(type.kind) or ("int64" if is_wide else "int")
 
@@ -278,8 +312,8 @@ def _struct(contract, shape, fields):
     lines += _aligned(section)
     if shape.name in EMBEDDED:
         lines.append(f"\t{TYPES[EMBEDDED[shape.name]][0]}")
-    if shape.name == "Fair":
-        lines += ["\t// Off makes the queue ignore keys.", "\tOff bool"]
+    if shape.name in EXTRA:
+        lines += [f"\t// {EXTRA[shape.name][0]}", f"\t{EXTRA[shape.name][1]}"]
     return "\n".join([*lines, "}", ""])
 
 
@@ -361,8 +395,9 @@ def _encoder(shape, fields):
     lines = ["// MarshalJSON writes the API's form.", f"func ({receiver} {name}) MarshalJSON() ([]byte, error) {{"]
     if shape.name in NONE:
         lines += [f"\tif {NONE[shape.name][1]} {{", "\t\treturn null, nil", "\t}"]
-    if shape.name == "Job":
-        lines += ["\tif j.State == Pruned {", "\t\treturn marshal(prunedJob{j.ID, j.State})", "\t}"]
+    if shape.name in PRUNED:
+        lines += [f"\tif {receiver}.State == {PRUNED[shape.name]} {{"]
+        lines += [f"\t\treturn marshal(prunedJob{{{receiver}.ID, Pruned}})", "\t}"]
     lines.append(f"\tvar w {_wire_name(shape)}")
     lines += [f"\tw.{field.name} = {field.written(receiver)}" for field in fields]
     return "\n".join([*lines, "\treturn marshal(w)", "}", ""])
@@ -394,18 +429,29 @@ def _appended(field, value):
     if type.kind == "integer":
         return [f"\tm.{'maybeMs' if member.is_duration else 'maybeNumber'}({quoted}, {value})"]
     if type.kind in ("text", "choice"):
-        return [f"\tm.{'text' if member.required else 'maybeText'}({quoted}, {value})"]
+        is_kept = member.required and field.key not in DEFAULTED
+        return [f"\tm.{'text' if is_kept else 'maybeText'}({quoted}, {value})"]
+    if type.kind == "boolean" and "*" in field.type:
+        return [f"\tif {value} != nil {{", f"\t\tm.boolean({quoted}, *{value})", "\t}"]
     simple = {"time": "maybeTime", "boolean": "maybeBoolean"}.get(type.kind)
     if simple:
         return [f"\tm.{simple}({quoted}, {value})"]
     if type.kind == "list" and type.of.kind == "text":
         return [f"\tif len({value}) > 0 {{", f"\t\tm.texts({quoted}, {value})", "\t}"]
+    refused = ["\t\treturn nil, err", "\t}"]
+    if member.required and type.kind == "list":
+        return [f"\tif err := appendAll(&m, {quoted}, {value}); err != nil {{", *refused]
+    if member.required and type.kind == "shape":
+        call = f"\tif m.b, err = {value}.append(m.b); err != nil {{"
+        return [f"\tm.key({quoted})", "\tvar err error", call, *refused]
     given = f"{value} != nil"
     if type.kind in ("list", "map") and field.shape not in SETTINGS and field.shape != "Fair":
         given = f"len({value}) > 0"
     if type.kind == "shape" and "*" not in field.type:
         given = f"{value} != ({field.type}{{}})"
-    if type.kind == "shape" and SAME.get(type.name, type.name) in REQUESTS - set(NONE):
+    if type.kind == "list" and type.of.name in REQUESTS:
+        call = [f"\t\tif err := appendAll(&m, {quoted}, {value}); err != nil {{"]
+    elif type.kind == "shape" and SAME.get(type.name, type.name) in REQUESTS - set(NONE):
         call = [f"\t\tm.key({quoted})", "\t\tvar err error", f"\t\tif m.b, err = {value}.append(m.b); err != nil {{"]
     else:
         call = [f"\t\tif err := m.value({quoted}, {value}); err != nil {{"]

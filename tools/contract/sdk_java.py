@@ -26,6 +26,16 @@ RECORDS = {
     "WorkflowOfClaim": ("ClaimedWorkflow", "What a claimed job is to its workflow."),
     "MemberCounts": ("MemberCounts", "The numbers of a workflow's members by state."),
     "Parent": ("Parent", "A member that the job's member needs, as it ended."),
+    "Workflow": ("Workflow", "A workflow as the server shows it. Members that have no value are null."),
+    "WorkflowCallbacks": ("WorkflowCallbacks", "The ids of the callbacks' jobs; null until they are submitted."),
+    "WorkflowUnique": ("WorkflowUnique", "The unique key of a workflow."),
+    "Member": ("Member", "A member of a workflow. Members that have no value are null."),
+    "MemberDetail": ("MemberDetail", "A member of a workflow, with its definition. Members without a value are null."),
+    "Need": ("Need", "An end of another member that a member waits for."),
+    "GraphLine": ("GraphLine", "A member of a workflow, with what it needs."),
+    "WorkflowWhy": ("WorkflowWhy", "Why a workflow has not ended."),
+    "WorkflowBlocking": ("WorkflowWhy.Blocking", "What a workflow waits for. Members that do not apply are null."),
+    "MembersAnswer": ("AddedMembers", "The numbers of members after an addition."),
     "RetryPolicy": ("RetryPolicy", "Says how long a failed job waits for its next attempt."),
     "UniqueInput": ("Unique", "A unique key, which allows one job per key within its queue."),
     "JobLimit": ("JobLimit", "A limit that a job must pass."),
@@ -58,6 +68,7 @@ RECORDS = {
     "WhyNote": ("Why.Note", "Another fact that explains the wait."),
 }
 SAME = {"Unique": "UniqueInput"}
+WRITTEN = {"MemberJobInput": "NewJob"}  # shapes of requests that have a class
 # The requests: the class, what it describes, and the members that are set in another way.
 REQUESTS = {
     "BatchItem": ("NewJob", "the job", {"type", "traceparent", "tracestate"}),
@@ -65,14 +76,19 @@ REQUESTS = {
     "LimitInput": ("LimitSettings", "the limit", set()),
     "ScheduleInput": ("ScheduleSpec", "the schedule", {"cron", "every_ms", "job"}),
     "PreviewRequest": ("PreviewRequest", "the request", {"cron", "every_ms"}),
+    "WorkflowInput": ("NewWorkflow", "the workflow", {"defaults", "members", "open", "unique"}),
+    "WorkflowRetryInput": ("WorkflowRetry", "the retry", set()),
 }
+GRAPHS = {"NewWorkflow"}  # members are added to it, so its methods change it
 LONG = {"version", "generation", "seq", "token", "existing", "Counts", "Blocking", "max_ready", "max_ready_per_key",
-        "in_use", "waiting", "Operation", "StatsGroup", "MemberCounts", "number"}  # fmt: skip
+        "in_use", "waiting", "Operation", "StatsGroup", "MemberCounts", "MembersAnswer", "number", "members",
+        "max_active", "WorkflowBlocking"}  # fmt: skip
 # Choices that are enums here; the others are strings.
 ENUMS = {
     "JobState": "JobState", "LogLevel": "LogLevel", "OrderOnFailure": "OrderOnFailure",
     "MissedPolicy": "ScheduleSpec.Missed", "OverlapPolicy": "ScheduleSpec.Overlap", "DstGap": "ScheduleSpec.DstGap",
-    "DstOverlap": "ScheduleSpec.DstOverlap", "UniqueInput.on_conflict": "OnConflict",
+    "DstOverlap": "ScheduleSpec.DstOverlap", "WorkflowState": "WorkflowState", "MemberState": "MemberState",
+    "NeedOn": "Need.On", "OnMemberFailed": "OnMemberFailed", "UniqueInput.on_conflict": "OnConflict",
     "RetryPolicy.strategy": "Strategy",    "Schedule.state": "State", "Run.outcome": "Outcome",
 }  # fmt: skip
 # Components whose names do not follow from the members' names.
@@ -96,11 +112,18 @@ PLAIN = {
     "worker_sdk": "the SDK of its worker", "code": "what explains the wait",
     "last_seen": "when such a worker was last seen", "blocked": "members that wait for what they need",
     "active": "members with a job that has not ended", "skipped": "members that never ran",
+    "on_success": "the job of {@code onSuccess}", "on_failure": "the job of {@code onFailure}",
+    "on_end": "the job of {@code onEnd}", "key": "no other workflow of the queue has it until this one ends",
+    "needs": "what it waits for", "number": "its place in the workflow, from 0",
+    "blocking": "everything that it waits for", "Workflow.created_at": "when it was made",
     "MemberCounts.succeeded": "members that succeeded", "MemberCounts.failed": "members that failed",
 }  # fmt: skip
-OPAQUE = {"Schedule.job"}  # the application's, or as it was given
+OPAQUE = {"Schedule.job", "Schedule.workflow", "ScheduleInput.workflow",
+          "MemberDetail.definition"}  # the application's, or as it was given
 IMPORTS = {"Duration": "java.time.Duration", "Instant": "java.time.Instant", "List": "java.util.List",
-           "Map": "java.util.Map", "HashMap": "java.util.HashMap"}  # fmt: skip
+           "Map": "java.util.Map", "HashMap": "java.util.HashMap",
+           "TreeMap": "java.util.TreeMap",
+           "Type": "java.lang.reflect.Type"}  # fmt: skip
 HEADER = "// Components: made by tools/types from docs/reference/openapi.yaml; do not edit."
 MADE = "// Made by tools/types from docs/reference/openapi.yaml; do not edit."
 
@@ -126,8 +149,8 @@ def _record_file(contract, name, known):
     nested = [each for each, (full, _) in RECORDS.items() if full.startswith(f"{known}.")]
     if nested:  # these files have no body of their own
         body = "\n" + "\n".join("\n".join(_record(contract, each, "  ", "{}")) + "\n" for each in nested)
-    head = _record(contract, name, "", "{")
-    return _file([HEADER], "\n".join(head) + body + "}\n")
+    head = _record(contract, name, "", "{" if body else "{}")
+    return _file([HEADER], "\n".join(head) + (f"{body}}}\n" if body else "\n"))
 
 
 def _record(contract, name, indent, end):
@@ -183,7 +206,7 @@ def _of(type, may_lack, key="", is_long=False):
     if type.kind == "map":
         return "Json" if type.of.kind == "json" else f"Map<String, {_of(type.of, True)}>"
     if type.kind == "shape":
-        return RECORDS[SAME.get(type.name, type.name)][0]
+        return WRITTEN.get(type.name) or RECORDS[SAME.get(type.name, type.name)][0]
     if type.kind == "choice":
         return ENUMS.get(type.name) or ENUMS.get(key) or "String"
     if type.kind == "integer":
@@ -198,7 +221,8 @@ def _of(type, may_lack, key="", is_long=False):
 
 def _setters(shape, known, what, others):
     words = {member.name: text.camel(_unsuffixed(member)) for member in shape.members}
-    parts = [f"abstract class {known}Members extends Members<{known}> {{",
+    base = "Graph" if known in GRAPHS else "Members"
+    parts = [f"abstract class {known}Members extends {base}<{known}> {{",
              f"  {known}Members(Map<String, Object> named) {{", "    super(named);", "  }"]  # fmt: skip
     for member in (member for member in shape.members if member.name not in others):
         parts += ["", *_setter(shape, member, known, what, words)]
@@ -211,12 +235,13 @@ def _setter(shape, member, known, what, words):
     told = _plain(_described(shape, member), words)
     lines = ["  /**"]
     lines += _tag(f"Sets {{@code {name}}} of {what}.", "  ")
-    lines += ["   *", *_tag(f"@param {name} {_phrase(told)}", "  "), "   * @return a changed copy", "   */"]
+    returned = "this" if known in GRAPHS else "a changed copy"
+    lines += ["   *", *_tag(f"@param {name} {_phrase(told)}", "  "), f"   * @return {returned}", "   */"]
     given, value = _given(shape, member), name
     if given.endswith("..."):
         value = f"List.of({name})"
     elif given.startswith("Map<"):
-        value = f"Map.copyOf({name})"
+        value = f"new TreeMap<>({name})"  # the same text in each JVM: the server compares requests byte by byte
     return [*lines, f"  public {known} {name}({given} {name}) {{", f'    return with("{member.name}", {value});', "  }"]
 
 

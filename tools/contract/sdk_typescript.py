@@ -31,18 +31,37 @@ PUBLIC = {
     "Worker": "WorkerInfo",
     "Stats": "Stats",
     "Why": "Why",
+    "WorkflowInput": "WorkflowSpec",
+    "MemberInput": "NewMember",
+    "MembersAnswer": "MembersAnswer",
+    "Workflow": "Workflow",
+    "Member": "Member",
+    "MemberDetail": "MemberDetail",
+    "GraphLine": "GraphLine",
+    "WorkflowWhy": "WorkflowWhy",
     "WorkflowOfClaim": "WorkflowOfClaim",
     "Parent": "Parent",
 }
 # Names within them that would be taken for others.
 WITHIN = {
+    "MemberJobInput": "MemberJobSpec",
+    "NeedInput": "NeedSpec",
     "QueueSettings": "CurrentSettings",
     "RunningJob": "WorkerJob",
     "ScheduleJobInput": "ScheduleJobSpec",
     "Unique": "JobUnique",
     "UniqueInput": "Unique",
+    "WorkflowUniqueInput": "WorkflowUniqueSpec",
 }
-WIRE = {"BatchItem": "Submission", "Event": "JobEvent", "PollAnswer": "PollAnswer", "Problem": "Problem"}
+SHORT = {"NeedInput": "string"}  # what a request may have in place of a shape
+WIRE = {
+    "BatchItem": "Submission",
+    "Event": "JobEvent",
+    "MembersInput": "MembersInput",
+    "PollAnswer": "PollAnswer",
+    "Problem": "Problem",
+    "WorkflowInput": "WorkflowInput",
+}
 GENERICS = {"BatchItem": {"payload": "Payload"}, "Job": {"payload": "Payload", "result": "Result | null"}}
 
 
@@ -60,7 +79,7 @@ def _public(contract, names):
     words = {member.name: _camel(member) for shape in shapes for member in shape.members}
     style = interfaces.Style(
         width=100, names={**PUBLIC, **WITHIN}, member=_camel, describe=_with_unit, words=words,
-        given_time="TimeInput", generics=GENERICS, required_first=True,
+        given_time="TimeInput", short=SHORT, generics=GENERICS, required_first=True,
     )  # fmt: skip
     head = f'// {MARK}\nimport type {{ TimeInput }} from "./types.js";\n'
     return "\n".join([head, *_declarations(contract, style, names)])
@@ -68,7 +87,7 @@ def _public(contract, names):
 
 def _wire(contract, names):
     generics = {"BatchItem": GENERICS["BatchItem"]}
-    style = interfaces.Style(width=100, names=WIRE, generics=generics, required_first=True)
+    style = interfaces.Style(width=100, names=WIRE, short=SHORT, generics=generics, required_first=True)
     return "\n".join([f"// {MARK}\n", *_declarations(contract, style, names)])
 
 

@@ -25,6 +25,8 @@ import { Queues } from "./pages/queues";
 import { SchedulePage, Schedules } from "./pages/schedules";
 import { Settings } from "./pages/settings";
 import { Workers } from "./pages/workers";
+import { WorkflowPage } from "./pages/workflow";
+import { Workflows } from "./pages/workflows";
 import { SignIn } from "./pages/signin";
 
 function Page() {
@@ -41,6 +43,8 @@ function Page() {
       return name ? <QueuePage key={name} name={name} /> : <Queues />;
     case "jobs":
       return name ? <JobPage key={name} id={name} /> : <Jobs />;
+    case "workflows":
+      return name ? <WorkflowPage key={name} id={name} /> : <Workflows />;
     case "errors":
       return name ? <ErrorPage key={name} id={name} /> : <Errors />;
     case "operations":

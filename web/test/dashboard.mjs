@@ -1,49 +1,13 @@
 // Tests of the dashboard in a real browser, against a server that is filled here.
 //
-//   node test/dashboard.mjs MILLRACE [NAME]     the program; starts and ends its servers itself
-//   node test/dashboard.mjs http://HOST:PORT    a running empty server; skips the tests that stop one
-//
-// Prints a line for each test. Exits with 1 if one failed, with 77 if there is no browser.
+//   node test/dashboard.mjs MILLRACE|http://HOST:PORT [NAME]     see harness.mjs
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { executable, launch, newPage, themes, widths } from "./browser.mjs";
+import { newPage, widths } from "./browser.mjs";
 import { hostile } from "./hostile.mjs";
-import { OthersServer, Server, kPatience, sleep, until } from "./server.mjs";
-
-const binary = process.argv[2];
-const only = process.argv[3];
-if (!executable) {
-  console.log("skipped: there is no Chromium here");
-  process.exit(77);
-}
-const axe = readFileSync(join(dirname(fileURLToPath(import.meta.url)), "../node_modules/axe-core/axe.min.js"), "utf8");
+import { binary, claim, drawsEverywhere, run, settle, test, visit } from "./harness.mjs";
+import { Server, kPatience, newToken, sleep, until } from "./server.mjs";
 
 const kBig = "123456789012345678901234567890";
-
-// Claims `count` jobs of a queue. A node asks the others for jobs and for room under a limit, so one
-// claim may bring fewer. The lease outlasts the test.
-async function claim(server, queue, worker, count = 1) {
-  const jobs = [];
-  const until = Date.now() + kPatience;
-  while (jobs.length < count) {
-    assert.ok(Date.now() < until, `${jobs.length} of ${count} jobs of ${queue} could be claimed`);
-    jobs.push(
-      ...(
-        await server.call("POST", "/v1/claim", {
-          queues: [queue],
-          limit: count - jobs.length,
-          wait_ms: 1000,
-          lease_ms: 3_600_000,
-          worker,
-        })
-      ).jobs,
-    );
-  }
-  return jobs;
-}
 
 async function fill(server) {
   await server.call("PUT", "/v1/queues/mail", {
@@ -107,8 +71,6 @@ async function fill(server) {
   return ids;
 }
 
-const tests = [];
-const test = (name, run) => tests.push({ name, run });
 const open = (ids) => ({
   overview: "#/",
   queues: "#/queues",
@@ -137,66 +99,10 @@ const open = (ids) => ({
   nowhere: "#/nowhere",
 });
 
-async function settle(page) {
-  await page.waitForFunction(
-    () => document.querySelector("h1, .sign-in") && !document.querySelector("[aria-busy=true], .skeleton"),
-    null,
-    { timeout: kPatience },
-  );
-  await page.waitForTimeout(150);
-}
 // Lists may be a second behind. After this call they include all jobs submitted before.
 const listed = (server, q) => server.call("GET", `/v1/jobs?limit=1&fresh=true&q=${encodeURIComponent(q)}`);
-async function visit(page, server, place) {
-  // A change of only the part after '#' loads nothing.
-  await page.goto("about:blank");
-  await page.goto(`${server.url}/${place}`);
-  await settle(page);
-}
-
-test("every page draws, without a word in the console, and axe accepts it", async ({ browser, server, ids }) => {
-  for (const theme of themes) {
-    for (const [size, width] of Object.entries(widths)) {
-      if ((theme === "dark" && size !== "desk") || (isOthers && `${theme} ${size}` !== "light desk")) continue;
-      const page = await newPage(browser, { theme, width, bypassCSP: true });
-      for (const [name, place] of Object.entries(open(ids))) {
-        await visit(page, server, place);
-        assert.ok(await page.locator("h1").first().innerText(), `${name} has a head`);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        assert.ok(wide <= 0, `${name} in ${theme} at ${width} is ${wide} px too wide`);
-        const { tiny, cut } = await page.evaluate(() => {
-          const words = [...document.querySelectorAll("body *")].filter((each) =>
-            [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== ""),
-          );
-          // A size of 0 is for screen readers only.
-          const size = (each) => Number.parseFloat(getComputedStyle(each).fontSize);
-          const head = document.querySelector("h1");
-          return {
-            tiny: words.filter((each) => size(each) > 0 && size(each) < 11).map((each) => each.outerHTML.slice(0, 100)),
-            cut: head.innerText.length > 20 ? 0 : head.scrollWidth - head.clientWidth,
-          };
-        });
-        assert.deepEqual(tiny, [], `text below 11 px on ${name} in ${theme} at ${width}`);
-        assert.ok(cut <= 0, `the name of ${name} lacks ${cut} px at ${width}`);
-        if (size === "tablet") continue;
-        await page.evaluate(axe);
-        const { violations } = await page.evaluate(() =>
-          window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }),
-        );
-        const told = violations.map(
-          (each) =>
-            `${each.id}: ${each.nodes
-              .slice(0, 3)
-              .map((node) => `${node.html.slice(0, 160)} ${node.failureSummary?.split("\n")[1] ?? ""}`)
-              .join(" | ")}`,
-        );
-        assert.deepEqual(told, [], `axe on ${name} in ${theme} at ${width}`);
-      }
-      assert.deepEqual(page.faults, []);
-      await page.context().close();
-    }
-  }
-});
+test("every page draws, without a word in the console, and axe accepts it", async ({ browser, server, ids }) =>
+  drawsEverywhere(browser, server, open(ids)));
 
 test("what is hostile stays text", async ({ browser, server, ids }) => {
   const page = await newPage(browser);
@@ -637,34 +543,18 @@ test("on a phone the time that the charts show is chosen from a list, and a row 
 });
 
 test("sign-in, a session that only its page can use, and a token that only reads", async ({ browser }) => {
-  const make = (name, scopes) =>
-    new Promise((resolve, reject) => {
-      const child = spawn(binary, ["token", "new", "--name", name, ...scopes.flatMap((scope) => ["--scope", scope])]);
-      let text = "";
-      child.stdout.on("data", (data) => (text += data));
-      child.on("close", (code) => (code === 0 ? resolve(text) : reject(new Error(`token new ended with ${code}`))));
-    });
-  const printed = {
-    all: await make("all", ["submit", "work", "read", "operate", "admin"]),
-    reader: await make("reader", ["read"]),
-  };
-  const secret = (text) => /mlr_[0-9a-f_]+/.exec(text)[0];
-  const block = (text) =>
-    text
-      .slice(text.indexOf("[[tokens]]"))
-      .split("\n")
-      .filter((line) => /^\[\[tokens\]\]|^\s*\w+ *= /.test(line))
-      .join("\n");
-  const server = new Server(binary, `${block(printed.all)}\n${block(printed.reader)}\n`);
+  const all = await newToken(binary, "all", ["submit", "work", "read", "operate", "admin"]);
+  const reader = await newToken(binary, "reader", ["read"]);
+  const server = new Server(binary, all.block + reader.block);
   await server.start();
   try {
-    await server.call("POST", "/v1/jobs", { type: "t", queue: "mail" }, secret(printed.all));
+    await server.call("POST", "/v1/jobs", { type: "t", queue: "mail" }, all.secret);
     const page = await newPage(browser);
     await page.goto(server.url);
     await page.getByLabel("Token").fill("mlr_nonsense");
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("the server knows no such token").waitFor();
-    await page.getByLabel("Token").fill(secret(printed.all));
+    await page.getByLabel("Token").fill(all.secret);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     const [cookie] = await page.context().cookies();
@@ -686,7 +576,7 @@ test("sign-in, a session that only its page can use, and a token that only reads
     });
     assert.equal(elsewhere.status, 403);
     await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByLabel("Token").fill(secret(printed.reader));
+    await page.getByLabel("Token").fill(reader.secret);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("This queue is paused").waitFor();
     for (const name of ["Resume", "Edit", "Enqueue a job"])
@@ -741,36 +631,10 @@ test("it works under a path that a proxy adds", async ({ browser, server }) => {
   }
 });
 
-const browser = await launch();
 // These tests start, stop or address their own server.
-const ofOwnServer = new Set([
+await run(fill, [
   "a server that dies is told, and its return is noticed",
   "an empty server is a quickstart that sees its first job move",
   "sign-in, a session that only its page can use, and a token that only reads",
   "it works under a path that a proxy adds",
 ]);
-const isOthers = binary.startsWith("http://");
-const server = isOthers ? new OthersServer(binary) : new Server(binary);
-await server.start();
-let failed = 0;
-let passed = 0;
-try {
-  const ids = await fill(server);
-  for (const { name, run } of tests) {
-    if ((only && !new RegExp(only).test(name)) || (isOthers && ofOwnServer.has(name))) continue;
-    const began = Date.now();
-    try {
-      await run({ browser, server, ids });
-      ++passed;
-      console.log(`ok      ${name} (${Date.now() - began} ms)`);
-    } catch (error) {
-      ++failed;
-      console.log(`FAILED  ${name}\n${String(error.stack ?? error).slice(0, 4000)}`);
-    }
-  }
-} finally {
-  await browser.close();
-  await server.close();
-}
-console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed > 0 ? 1 : 0;

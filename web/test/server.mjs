@@ -94,6 +94,21 @@ export class Server {
   }
 }
 
+// Makes a token: its secret, and its block of the configuration file.
+export async function newToken(binary, name, scopes) {
+  const flags = scopes.flatMap((scope) => ["--scope", scope]);
+  const child = spawn(binary, ["token", "new", "--name", name, ...flags]);
+  let text = "";
+  child.stdout.on("data", (data) => (text += data));
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  if (code !== 0) throw new Error(`token new ended with ${code}`);
+  const lines = text.slice(text.indexOf("[[tokens]]")).split("\n");
+  return {
+    secret: /mlr_[0-9a-f_]+/.exec(text)[0],
+    block: lines.map((line) => (/^\[\[tokens\]\]|^\s*\w+ *= /.test(line) ? `${line}\n` : "")).join(""),
+  };
+}
+
 // A server that was started, and will be ended, by somebody else.
 export class OthersServer {
   constructor(url) {

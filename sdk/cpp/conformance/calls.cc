@@ -1,4 +1,5 @@
 // Commands that make calls of the client.
+#include "answers.h"
 #include "program.h"
 
 namespace millrace::conformance {
@@ -7,39 +8,12 @@ namespace {
 using sdk::JsonView;
 using sdk::JsonWriter;
 
-// The text as sent by the server.
-template <typename Value>
-sdk::Result<std::string> json_of(const sdk::Result<Value>& value) {
-  if (!value) return std::unexpected(value.error());
-  return value->json;
-}
-
-sdk::Result<std::string> json_of(const sdk::Result<void>& value) {
-  if (!value) return std::unexpected(value.error());
-  return "{}";
-}
-
 sdk::Result<std::string> json_of(const sdk::Result<sdk::Submitted>& submitted) {
   if (!submitted) return std::unexpected(submitted.error());
   JsonWriter json;
   json.begin_object().key("job").raw(submitted->job.json);
   json.key("is_new").boolean(submitted->is_new).end_object();
   return json.take();
-}
-
-template <typename Item>
-sdk::Result<std::string> json_of(const sdk::Result<sdk::Page<Item>>& page) {
-  if (!page) return std::unexpected(page.error());
-  JsonWriter json;
-  json.begin_object().key("items").begin_array();
-  for (const Item& item : page->items) json.raw(item.json);
-  json.end_array().key("next_cursor");
-  if (page->next_cursor.empty()) {
-    json.null();
-  } else {
-    json.string(page->next_cursor);
-  }
-  return json.end_object().take();
 }
 
 sdk::Result<std::string> json_of(const sdk::Result<sdk::Batch>& batch) {
@@ -280,6 +254,7 @@ sdk::Result<std::string> call(sdk::Client& client, std::string_view name, JsonVi
   if (auto done = call_on_queues(client, name, command)) return *std::move(done);
   if (auto done = call_on_schedules(client, name, command)) return *std::move(done);
   if (auto done = call_on_limits(client, name, command)) return *std::move(done);
+  if (auto done = call_on_workflows(client, name, command)) return *std::move(done);
   if (auto done = call_of_operators(client, name, command)) return *std::move(done);
   sdk::Error unknown;
   unknown.kind = sdk::ErrorKind::kBadArgument;

@@ -60,6 +60,14 @@ void submit(sdk::Client& client, sdk::Context& context, JsonView job) {
   });
 }
 
+void grow(sdk::Context& context, JsonView growth) {
+  for (const sdk::NewMember& member : sdk::read_new_workflow(growth).members) {
+    const auto needed = member.needs_any.value_or(false) ? sdk::Needed::kAny : sdk::Needed::kAll;
+    context.add(member.ref, member.job, member.needs, needed);
+  }
+  for (const std::string& ref : texts_of(growth["skip"])) context.skip(ref);
+}
+
 std::optional<Outcome> step(sdk::Client& client, sdk::Context& context, JsonView step) {
   const auto parts = step.elements();
   const auto part = [&parts](std::size_t index) {
@@ -79,6 +87,10 @@ std::optional<Outcome> step(sdk::Client& client, sdk::Context& context, JsonView
     submit(client, context, part(1));
   } else if (what == "enqueue") {
     context.enqueue(sdk::read_new_job(part(1)));
+  } else if (what == "parent") {
+    return Outcome::succeeded(context.parent<sdk::RawJson>(text_of(part(1))).text);
+  } else if (what == "grow") {
+    grow(context, part(1));
   } else if (what == "on_attempt") {
     if (part(1).integer() == context.job().attempt) return steps(client, context, part(2));
   } else if (what == "return") {
@@ -108,6 +120,49 @@ std::optional<Outcome> step(sdk::Client& client, sdk::Context& context, JsonView
   return std::nullopt;
 }
 
+void write_text(JsonWriter& json, std::string_view name, const std::string& text) {
+  json.key(name);
+  text.empty() ? json.null() : json.string(text);
+}
+
+void write_schedule(JsonWriter& json, const sdk::JobSchedule& schedule) {
+  json.begin_object().key("name").string(schedule.name).key("scheduled_at");
+  schedule.scheduled_at ? json.string(sdk::write_time(*schedule.scheduled_at)) : json.null();
+  json.end_object();
+}
+
+void write_workflow(JsonWriter& json, const sdk::ClaimedWorkflow& workflow) {
+  json.begin_object().key("id").string(workflow.id);
+  write_text(json, "name", workflow.name);
+  write_text(json, "ref", workflow.ref);
+  json.key("number");
+  workflow.number ? json.integer(*workflow.number) : json.null();
+  json.key("role").string(workflow.role).key("generation").integer(workflow.generation);
+  json.key("state").string(workflow.state);
+  if (workflow.counts) {
+    json.key("counts").begin_object();
+    json.key("blocked").integer(workflow.counts->blocked);
+    json.key("active").integer(workflow.counts->active);
+    json.key("succeeded").integer(workflow.counts->succeeded);
+    json.key("failed").integer(workflow.counts->failed);
+    json.key("skipped").integer(workflow.counts->skipped).end_object();
+    json.key("failed").begin_array();
+    for (const std::string& ref : workflow.failed) json.string(ref);
+    json.end_array();
+  }
+  json.end_object();
+}
+
+void write_parent(JsonWriter& json, const sdk::Parent& parent) {
+  json.begin_object();
+  write_text(json, "id", parent.id);
+  json.key("state").string(parent.state);
+  write_text(json, "reason", parent.reason);
+  if (!parent.result.empty()) json.key("result").raw(parent.result);
+  if (!parent.omitted.empty()) json.key("omitted").string(parent.omitted);
+  json.end_object();
+}
+
 void emit_start(const sdk::ClaimedJob& job, const std::string& worker) {
   emit_event("start", [&](JsonWriter& json) {
     json.key("worker").string(worker).key("job").string(job.id);
@@ -121,13 +176,11 @@ void emit_start(const sdk::ClaimedJob& job, const std::string& worker) {
     json.key("traceparent");
     job.traceparent.empty() ? json.null() : json.string(job.traceparent);
     json.key("schedule");
-    if (!job.schedule) {
-      json.null();
-      return;
-    }
-    json.begin_object().key("name").string(job.schedule->name).key("scheduled_at");
-    job.schedule->scheduled_at ? json.string(sdk::write_time(*job.schedule->scheduled_at))
-                               : json.null();
+    job.schedule ? write_schedule(json, *job.schedule) : void(json.null());
+    json.key("workflow");
+    job.workflow ? write_workflow(json, *job.workflow) : void(json.null());
+    json.key("parents").begin_object();
+    for (const auto& [ref, parent] : job.parents) write_parent(json.key(ref), parent);
     json.end_object();
   });
 }

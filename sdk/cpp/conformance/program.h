@@ -34,6 +34,11 @@ std::vector<std::string> texts_of(sdk::JsonView value);
 // Makes a call of the client and returns the answer as JSON. `name` is the command's "do".
 sdk::Result<std::string> call(sdk::Client& client, std::string_view name, sdk::JsonView command);
 
+// The calls on workflows; none: `call` is not one of them.
+std::optional<sdk::Result<std::string>> call_on_workflows(sdk::Client& client,
+                                                          std::string_view call,
+                                                          sdk::JsonView command);
+
 // The scripted handler.
 sdk::Outcome play(sdk::Client& client, sdk::Context& context, const std::string& worker);
 

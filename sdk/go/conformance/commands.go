@@ -47,6 +47,10 @@ type command struct {
 	Query     map[string]any  `json:"query"`
 	Body      json.RawMessage `json:"body"`
 
+	Workflow       json.RawMessage `json:"workflow"`
+	Ref            string          `json:"ref"`
+	IdempotencyKey string          `json:"idempotency_key"`
+
 	Queues      []string `json:"queues"`
 	Types       []string `json:"types"`
 	Type        string   `json:"type"`
@@ -63,6 +67,7 @@ type filter struct {
 	State stringOrList `json:"state"`
 	Queue string       `json:"queue"`
 	Type  string       `json:"type"`
+	Name  string       `json:"name"`
 	Tag   string       `json:"tag"`
 	Q     string       `json:"q"`
 	Fresh bool         `json:"fresh"`
@@ -83,10 +88,12 @@ func (s *stringOrList) UnmarshalJSON(data []byte) error {
 }
 
 // id reads the member "job" where it is an id.
-func (c *command) id() string {
-	var id string
-	_ = json.Unmarshal(c.Job, &id)
-	return id
+func (c *command) id() string { return text(c.Job) }
+
+func text(raw json.RawMessage) string {
+	var text string
+	_ = json.Unmarshal(raw, &text)
+	return text
 }
 
 func (c *command) jobFilter() millrace.JobFilter {
@@ -158,6 +165,8 @@ func (p *program) do(ctx context.Context, c *command) (any, error) {
 		return value, err
 	}
 	switch {
+	case strings.Contains(c.Do, "workflow"), strings.Contains(c.Do, "member"):
+		return c.doWorkflow(ctx, client)
 	case strings.Contains(c.Do, "queue"):
 		return c.doQueue(ctx, client)
 	case strings.Contains(c.Do, "limit"):

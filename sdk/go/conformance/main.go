@@ -122,7 +122,7 @@ func (p *program) perform(c *command) {
 
 var classes = map[string]error{
 	"NotFound": millrace.ErrNotFound, "ValidationFailed": millrace.ErrValidationFailed,
-	"DuplicateJob": millrace.ErrDuplicateJob, "IdMismatch": millrace.ErrIDMismatch,
+	"DuplicateJob": millrace.ErrDuplicateJob, "DuplicateWorkflow": millrace.ErrDuplicateWorkflow, "IdMismatch": millrace.ErrIDMismatch,
 	"IdempotencyMismatch": millrace.ErrIdempotencyMismatch,
 	"InvalidState":        millrace.ErrInvalidState, "LeaseLost": millrace.ErrLeaseLost,
 	"VersionConflict": millrace.ErrVersionConflict, "QueueFull": millrace.ErrQueueFull, "KeyFull": millrace.ErrKeyFull,

@@ -73,7 +73,10 @@ func (p *program) handler(worker string, client millrace.Submitter) millrace.Han
 		start := object{
 			"worker": worker, "job": job.ID, "type": job.Type, "queue": job.Queue, "attempt": job.Attempt,
 			"token": job.Token(), "meta": job.Meta, "checkpoint": job.Checkpoint(), "traceparent": nil,
-			"schedule": job.Schedule,
+			"schedule": job.Schedule, "workflow": job.Workflow, "parents": object{},
+		}
+		if job.Parents != nil {
+			start["parents"] = job.Parents
 		}
 		if job.Traceparent != "" {
 			start["traceparent"] = job.Traceparent
@@ -141,6 +144,9 @@ func (p *program) play(
 			var value json.RawMessage
 			s.read(1, &value)
 			return value, true, nil
+		case "parent":
+			value, err := millrace.ParentResult[json.RawMessage](ctx, s.text(1))
+			return value, true, err
 		case "bad_result":
 			return math.NaN(), true, nil
 		case "broken_result":
@@ -181,6 +187,8 @@ func (p *program) act(ctx context.Context, client millrace.Submitter, job *millr
 		var next millrace.NewJob
 		s.read(1, &next)
 		return job.Enqueue(next)
+	case "grow":
+		return grow(job, s)
 	case "fail":
 		return errors.New(s.text(1))
 	case "fail_indescribably":
@@ -221,4 +229,23 @@ func (p *program) submit(ctx context.Context, client millrace.Submitter, job *mi
 		p.event("submitted", object{"job": job.ID, "id": submitted.ID})
 	}
 	return err
+}
+
+func grow(job *millrace.JobContext, s step) error {
+	var grown struct {
+		Members []millrace.NewMember
+		Skip    []string
+	}
+	s.read(1, &grown)
+	for _, member := range grown.Members {
+		if err := job.Add(member.Ref, member.Job, needsOf(&member)); err != nil {
+			return err
+		}
+	}
+	for _, ref := range grown.Skip {
+		if err := job.Skip(ref); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -86,6 +86,7 @@ func (f *Fake) attempt(ctx context.Context, e *entry) bool {
 		Progress: e.job.Progress,
 		Lease:    millrace.ClaimedLease{Token: f.token, ExpiresAt: f.now.Add(30 * time.Second), LengthMs: 30_000},
 	}
+	claimOf(e, &claimed)
 	f.mutex.Unlock()
 
 	outcome := millrace.RunHandler(ctx, claimed, handler)
@@ -98,10 +99,21 @@ func (f *Fake) attempt(ctx context.Context, e *entry) bool {
 	return true
 }
 
-// end applies the outcome of an attempt and returns the jobs submitted with it.
+// end applies the outcome of an attempt and returns the jobs submitted with it or released by it.
 func (f *Fake) end(ctx context.Context, e *entry, outcome millrace.Outcome) []*entry {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
+	if err := f.grow(ctx, e, outcome.Grow); err != nil {
+		const text = "the outcome is refused: "
+		outcome.Kind, outcome.Enqueue = "failed", nil
+		outcome.Error = &millrace.AttemptError{Type: "outcome_refused", Message: text + err.Error(), Retryable: true}
+	}
+	added := f.apply(ctx, e, outcome)
+	return append(added, f.takeReleased()...)
+}
+
+// apply does what end does, after the workflow has grown. The caller holds the mutex.
+func (f *Fake) apply(ctx context.Context, e *entry, outcome millrace.Outcome) []*entry {
 	job := &e.job
 	job.Worker = ""
 	if outcome.Progress != nil {

@@ -13,6 +13,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"sort"
 	"strconv"
 	"sync"
@@ -33,7 +34,7 @@ const (
 
 // Fake behaves like a client with a server, and keeps its jobs in memory. It has no leases, no
 // retention and no attempt timeouts. The settings of queues that are put count; limits hold nothing back,
-// and schedules fire by TriggerSchedule alone. It is safe for concurrent use by multiple goroutines.
+// and schedules fire by TriggerSchedule alone. Workflows go on as their jobs end. It is safe for concurrent use by multiple goroutines.
 type Fake struct {
 	mode Mode
 
@@ -46,6 +47,8 @@ type Fake struct {
 	handlers map[string]millrace.Handler
 	wrappers []millrace.Middleware
 	setup    setup
+	flows    []*flow  // in the order of creation
+	released []*entry // jobs of workflows, in the mode Inline
 	token    int64
 	serial   int
 }
@@ -57,6 +60,7 @@ type entry struct {
 	serial  int
 	held    time.Time // the unique key is held at least until then, and until the job ends
 	endWith context.CancelCauseFunc
+	role    role // in a workflow
 }
 
 // keyed is the submission that an idempotency key stands for.
@@ -108,6 +112,7 @@ func (f *Fake) Advance(d time.Duration) {
 	defer f.mutex.Unlock()
 	f.now = f.now.Add(d)
 	f.look()
+	f.takeReleased()
 }
 
 // look updates the jobs whose time has come. The caller holds the mutex.
@@ -133,6 +138,7 @@ func (f *Fake) change(e *entry, state millrace.JobState) {
 func (f *Fake) finish(e *entry, state millrace.JobState) {
 	f.change(e, state)
 	e.job.FinishedAt = f.now
+	f.jobEnded(e)
 }
 
 // Submit submits a job as Client.Submit does.
@@ -169,6 +175,7 @@ func (f *Fake) SubmitBatch(
 		return nil, invalid(millrace.Fault{Where: "/jobs", Detail: fmt.Sprintf("must be 1 to %d jobs", millrace.MaxBatch)})
 	}
 	f.mutex.Lock()
+	f.look()
 	items := make([]millrace.BatchItem, len(jobs))
 	added := make([]*entry, 0, len(jobs))
 	before := f.snapshot()
@@ -304,27 +311,33 @@ func chosen(job *millrace.Job, filter *millrace.JobFilter) bool {
 }
 
 // Cancel cancels a job as Client.Cancel does. The handler of a running job is told.
-func (f *Fake) Cancel(_ context.Context, id, reason string) (*millrace.Job, error) {
+func (f *Fake) Cancel(ctx context.Context, id, reason string) (*millrace.Job, error) {
 	if len(reason) > 1024 {
 		return nil, invalid(millrace.Fault{Where: "/reason", Detail: "must be at most 1024 bytes"})
 	}
 	f.mutex.Lock()
-	defer f.mutex.Unlock()
+	defer f.runReleased(ctx)
 	e := f.byID[id]
 	switch {
 	case e == nil:
 		return nil, notFound()
 	case e.job.State.IsFinal():
 		return nil, wrongState()
-	case e.job.State == millrace.Running:
-		e.job.CancelRequested = true
-		e.job.Version++
-		e.endWith(millrace.ErrCancelled)
-	default:
-		f.finish(e, millrace.Cancelled)
 	}
+	f.cancel(e)
 	job := shown(e, nil)
 	return &job, nil
+}
+
+// cancel cancels a job that has not ended. The caller holds the mutex.
+func (f *Fake) cancel(e *entry) {
+	if e.job.State != millrace.Running {
+		f.finish(e, millrace.Cancelled)
+		return
+	}
+	e.job.CancelRequested = true
+	e.job.Version++
+	e.endWith(millrace.ErrCancelled)
 }
 
 // Retry makes a job that has ended ready again, as Client.Retry does.
@@ -337,6 +350,10 @@ func (f *Fake) Retry(_ context.Context, id string, settings ...millrace.RetryJob
 	}
 	if !e.job.State.IsFinal() {
 		return nil, wrongState()
+	}
+	if e.role.member != nil {
+		const message = "the job is a member's: it is retried with its workflow, which the fake does not do"
+		return nil, refusal(http.StatusConflict, "invalid_state", message)
 	}
 	e.job.RunAt, e.job.FinishedAt, e.job.ExpiresAt = f.now, time.Time{}, time.Time{}
 	e.job.CancelRequested = false

@@ -17,7 +17,7 @@ import (
 
 // Client returns a client whose requests the fake answers within the process, for code that takes a
 // *millrace.Client: that which declares queues, limits and schedules at a program's start, or submits
-// jobs. A call that the fake does not know is refused with the code "not_in_fake", and so is a worker:
+// jobs, or creates workflows. A call that the fake does not know is refused with the code "not_in_fake", and so is a worker:
 // Drain runs the handlers. SubmitTx needs a database; the fake itself has one that needs none.
 func (f *Fake) Client() *millrace.Client {
 	client, err := millrace.New(millrace.Options{
@@ -85,8 +85,11 @@ func (f *Fake) answer(r *http.Request, body []byte) (int, any, error) {
 		}
 	}
 	ctx, route := r.Context(), r.Method+" "+strings.Join(parts, "/")
-	if parts[0] == "jobs" {
+	switch parts[0] {
+	case "jobs":
 		return f.answerJobs(ctx, route, name, r, body)
+	case "workflows":
+		return f.answerWorkflows(parts, name, r, body)
 	}
 	switch route {
 	case "PUT queues/*":
@@ -202,31 +205,39 @@ func (f *Fake) answerBatch(ctx context.Context, body []byte) (int, any, error) {
 func filterOf(query url.Values) (millrace.JobFilter, error) {
 	filter := millrace.JobFilter{
 		Queue: query.Get("queue"), Type: query.Get("type"), Tag: query.Get("tag"), Query: query.Get("q"),
-		Include: words(query, "include"), Cursor: query.Get("cursor"),
+		Include: words(query, "include"),
 	}
 	for _, state := range words(query, "state") {
 		filter.States = append(filter.States, millrace.JobState(state))
 	}
-	for name, into := range map[string]*time.Time{
-		"created_after": &filter.CreatedAfter, "created_before": &filter.CreatedBefore,
-	} {
+	page, err := pageIn(query)
+	filter.Limit, filter.Cursor = page.Limit, page.Cursor
+	if err == nil {
+		err = readTimes(query, &filter.CreatedAfter, &filter.CreatedBefore)
+	}
+	return filter, err
+}
+
+func readTimes(query url.Values, after, before *time.Time) error {
+	for name, into := range map[string]*time.Time{"created_after": after, "created_before": before} {
 		if !query.Has(name) {
 			continue
 		}
 		at, err := time.Parse(time.RFC3339, query.Get(name))
 		if err != nil {
-			return filter, err
+			return err
 		}
 		*into = at
 	}
+	return nil
+}
+
+func pageIn(query url.Values) (page millrace.PageOf, err error) {
+	page.Cursor = query.Get("cursor")
 	if query.Has("limit") {
-		limit, err := strconv.Atoi(query.Get("limit"))
-		if err != nil {
-			return filter, err
-		}
-		filter.Limit = limit
+		page.Limit, err = strconv.Atoi(query.Get("limit"))
 	}
-	return filter, nil
+	return page, err
 }
 
 func words(query url.Values, name string) []string {

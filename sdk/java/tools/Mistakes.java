@@ -14,6 +14,10 @@ class Mistakes {
     new Handlers().handle(MAIL, (mail, ctx) -> mail.to().length());
     new Handlers().handle(MAIL, (mail, ctx) -> "sent"); // error: the result's class
     new Handlers().consume(MAIL, (mail, ctx) -> mail.too()); // error: a member of the payload
+    new Handlers().handle(MAIL, (mail, ctx) -> ctx.parent("sum", MAIL));
+    new Handlers()
+        .handle(MAIL, (mail, ctx) -> ctx.parent("sum", Mail.class)); // error: the result's class
+    NewWorkflow.of("nightly").onFailed(NewJob.of("page")); // error: a setting of the workflow
     String result = MAIL.resultOf(job); // error: the result's class
     client.putQueue("mail", QueueSettings.create().maxRaedy(5L)); // error: a setting
     client.putLimit("smtp", QueueSettings.create()); // error: settings of another thing

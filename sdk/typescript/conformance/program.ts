@@ -11,8 +11,11 @@ import {
   plainJson,
   RawJson,
   VERSION,
+  WorkflowBuilder,
   type CallOptions,
   type Context,
+  type NewMember,
+  type NewWorkflow,
   type Worker,
 } from "@millrace/sdk";
 
@@ -94,6 +97,16 @@ function startWorker(command: Command): Worker {
   return worker;
 }
 
+// A workflow goes through the builder.
+function built({ name, members = [], ...rest }: NewWorkflow): WorkflowBuilder {
+  const flow = new WorkflowBuilder(name, rest);
+  for (const { ref, job, ...needs } of members as NewMember[]) {
+    if (ref === undefined) flow.add(job, needs);
+    else flow.add(ref, job, needs);
+  }
+  return flow;
+}
+
 const ifMatch = (c: Command) => (c.ifMatch == null ? {} : { ifMatch: Number(c.ifMatch) });
 
 const actions: Record<string, (command: Command) => unknown> = {
@@ -151,6 +164,36 @@ const actions: Record<string, (command: Command) => unknown> = {
   pauseOperation: (c) => client.pauseOperation(c.operation),
   resumeOperation: (c) => client.resumeOperation(c.operation),
   cancelOperation: (c) => client.cancelOperation(c.operation),
+  createWorkflow: (c) => client.createWorkflow(built(c.workflow)),
+  workflow: (c) => client.workflow(c.workflow, { include: c.include }),
+  waitWorkflow: (c) => client.waitWorkflow(c.workflow, { timeout: c.timeout }),
+  workflows: (c) => client.workflows(c.filter, c as CallOptions),
+  allWorkflows: async (c) => {
+    const ids: string[] = [];
+    for await (const each of client.workflowsAll(c.filter, { limit: c.limit })) ids.push(each.id);
+    return { ids };
+  },
+  workflowMembers: ({ workflow, state, include, limit, cursor }) =>
+    client.workflowMembers(workflow, { state, include, limit, cursor }),
+  allMembers: async (c) => {
+    const numbers: number[] = [];
+    const all = client.workflowMembersAll(c.workflow, { limit: c.limit });
+    for await (const member of all) numbers.push(member.number);
+    return { numbers };
+  },
+  workflowMember: ({ workflow, ref, include, wait }) =>
+    client.workflowMember(workflow, ref, { include, wait }),
+  workflowGraph: (c) => client.workflowGraph(c.workflow, { cursor: c.cursor }),
+  whyWorkflow: (c) => client.whyWorkflow(c.workflow),
+  addMembers: ({ workflow, request, idempotencyKey }) => {
+    const { members, by, close } = request;
+    return client.addMembers(workflow, members, { by, close, idempotencyKey });
+  },
+  closeWorkflow: (c) => client.closeWorkflow(c.workflow),
+  cancelWorkflow: (c) => client.cancelWorkflow(c.workflow, { reason: c.reason }),
+  retryWorkflow: (c) => client.retryWorkflow(c.workflow, c.request),
+  skipMember: (c) => client.skipMember(c.workflow, c.ref),
+  deleteWorkflow: (c) => client.deleteWorkflow(c.workflow),
   workers: () => client.workers(),
   why: (c) => client.why(c.job),
   events: ({ job, types, queues, wait, limit, cursor }) =>

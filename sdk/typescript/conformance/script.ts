@@ -9,6 +9,7 @@ import {
   type Context,
   type Millrace,
   type NewJob,
+  type NewMember,
 } from "@millrace/sdk";
 import { decode } from "#dist/wire.js";
 
@@ -40,7 +41,8 @@ export async function playScript(
   const made = schedule && { name: schedule.name, scheduled_at: schedule.scheduledAt };
   const optional = { checkpoint: checkpoint ?? null, traceparent: traceparent ?? null };
   const known = { worker, job, type, queue, attempt, token, meta, ...optional };
-  tell("start", { ...known, schedule: made ?? null });
+  const flow = { workflow: ctx.workflow ?? null, parents: ctx.parents };
+  tell("start", { ...known, schedule: made ?? null, ...flow });
   ctx.signal.addEventListener("abort", () => tell("told", { job, token, reason: ctx.stopReason }));
   try {
     const value = await play(client, script, ctx, tell);
@@ -92,6 +94,14 @@ const STEPS: Record<string, Play> = {
   },
   enqueue: ([job], ctx) => {
     ctx.enqueue(decode(job) as NewJob);
+    return GOES_ON;
+  },
+  parent: ([ref], ctx) => ctx.parent(ref),
+  grow: ([{ members = [], skip = [] }], ctx) => {
+    for (const { ref, job, ...needs } of decode(members) as NewMember[]) {
+      ctx.add(ref as string, job, needs);
+    }
+    for (const ref of skip) ctx.skip(ref);
     return GOES_ON;
   },
   on_attempt: ([n, steps], ctx, client, tell) =>

@@ -1,12 +1,9 @@
-import { COMMIT_PATIENCE, COMMIT_PAUSE, LONGEST_WAIT } from "./constants.js";
-import { Link, type Answer, type CallOptions } from "./call.js";
-import { pause } from "./backoff.js";
-import { InvalidState, NotFound, WaitTimeout } from "./errors.js";
+import { Link, type CallOptions } from "./call.js";
 import { IdMaker, type Random } from "./ids.js";
 import { JobType, type Schemas } from "./job-type.js";
 import { plainJson, type JsonCodec } from "./json.js";
-import { itemOf, Operating, type BatchItem } from "./operating.js";
-import { ifMatch, name, page, query, time, type IfMatch } from "./requests.js";
+import { itemOf, type BatchItem } from "./operating.js";
+import { ifMatch, name, page, pagesOf, query, time, type IfMatch } from "./requests.js";
 import { enqueueStatement, type SqlConnection } from "./sql.js";
 import type { Transport } from "./transport.js";
 import {
@@ -32,8 +29,10 @@ import {
   type SubmitOptions,
   type TimeInput,
 } from "./types.js";
+import { untilFinal } from "./waiting.js";
 import type { ItemResult } from "./wire-shapes.js";
 import { decode, encode } from "./wire.js";
+import { Workflows } from "./workflows.js";
 
 /** A W3C trace context. */
 export interface TraceContext {
@@ -84,14 +83,12 @@ export interface Submitted<Payload = unknown, Result = unknown> {
 const DEFAULT_URL = "http://127.0.0.1:7600";
 const DEFAULT_TIMEOUT = 30_000;
 const DEFAULT_QUEUE_FULL_TIMEOUT = 2_000;
-const WAIT_MARGIN = 10_000; // for the round trip
-const MORE_THAN_A_CALL = 2 ** 31 - 1; // the longest timer, in milliseconds
 
 /**
- * Submits jobs and manages jobs, queues and schedules. One client serves a whole program. Every
+ * Submits jobs and manages jobs, workflows, queues and schedules. One client serves a whole program. Every
  * call accepts an `AbortSignal`, and rejects with a `MillraceError` if it fails.
  */
-export class Client extends Operating {
+export class Client extends Workflows {
   /** The server's address. */
   readonly url: string;
   readonly #platform: Platform;
@@ -122,8 +119,8 @@ export class Client extends Operating {
     return new JobType(this, type, options);
   }
 
-  /** Returns a new id for a job of this queue: a UUIDv7 that tells servers the job's shard. */
-  makeId(queue = "default"): string {
+  /** Returns a new id for a job or workflow of this queue: a UUIDv7 that tells servers its shard. */
+  override makeId(queue = "default"): string {
     return this.#ids.make(queue);
   }
 
@@ -133,7 +130,7 @@ export class Client extends Operating {
     options: CallOptions = {},
   ): Promise<Submitted<Payload, Result>> {
     const { idempotencyKey, ...members } = this.#withId(job);
-    const headers = this.#traceHeaders();
+    const headers = this.traceHeaders();
     if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
     const body = encode(members, this.link.codec);
     const answer = await this.send({ method: "POST", path: "/v1/jobs", body, headers }, options);
@@ -156,7 +153,7 @@ export class Client extends Operating {
       { jobs: jobs.map((job) => this.#withId(job)), atomic: options.atomic },
       this.link.codec,
     );
-    const headers = this.#traceHeaders();
+    const headers = this.traceHeaders();
     const call = { method: "POST", path: "/v1/jobs/batch", body, headers };
     const answer = await this.send(call, options);
     return (answer.body as { results: ItemResult[] }).results.map(itemOf);
@@ -168,7 +165,9 @@ export class Client extends Operating {
    * server keeps its jobs, and its role may execute `millrace.enqueue`.
    */
   async submitTx(connection: SqlConnection, job: NewJob): Promise<string> {
-    const { text, values } = enqueueStatement(encode(this.#traced(job), this.link.codec));
+    const { text, values } = enqueueStatement(
+      encode(this.traced(this.#withId(job)), this.link.codec),
+    );
     const { rows } = await connection.query(text, values);
     return (rows[0] as { id: string }).id;
   }
@@ -186,38 +185,11 @@ export class Client extends Operating {
    * `timeout` milliseconds; without a timeout, it waits for ever. A job that was submitted in a
    * transaction comes a moment after the commit, so `NotFound` takes 2 s.
    */
-  async wait<Payload = unknown, Result = unknown>(
+  wait<Payload = unknown, Result = unknown>(
     id: string,
     options: CallOptions = {},
   ): Promise<Job<Payload, Result>> {
-    const { timeout = MORE_THAN_A_CALL, signal } = options;
-    const began = performance.now();
-    const deadline = began + timeout;
-    for (;;) {
-      const left = Math.max(deadline - performance.now(), 0);
-      const asked = performance.now();
-      const wait = Math.round(Math.min(left, LONGEST_WAIT));
-      const parameters = query({ until: "final", wait_ms: wait, include: ["result"] });
-      const path = `/v1/jobs/${name(id)}${parameters}`;
-      const tryTimeout = wait + WAIT_MARGIN;
-      const call = { method: "GET", path, tryTimeout };
-      let answer: Answer;
-      try {
-        answer = await this.send(call, { timeout: Math.max(left, tryTimeout), signal });
-      } catch (error) {
-        const comes = Math.min(began + COMMIT_PATIENCE, deadline);
-        if (!(error instanceof NotFound) || performance.now() >= comes) throw error;
-        await pause(COMMIT_PAUSE, signal);
-        continue;
-      }
-      const job = decode(answer.body) as Job<Payload, Result>;
-      if (FINAL_STATES.has(job.state)) return job;
-      if (performance.now() >= deadline) {
-        throw new WaitTimeout(`job ${id} is ${job.state} after ${Math.round(timeout)} ms`);
-      }
-      // A server that is stopping does not let requests wait.
-      if (performance.now() - asked < wait / 2) await pause(Math.min(250, wait), signal);
-    }
+    return untilFinal(this.link, `/v1/jobs/${name(id)}`, FINAL_STATES, `job ${id}`, options);
   }
 
   /** Returns a page of the jobs, newest first. The list is at most 1 s behind. */
@@ -233,17 +205,11 @@ export class Client extends Operating {
   }
 
   /** Iterates over all jobs of the list, fetched in pages of `limit`. */
-  async *listAll(
+  listAll(
     filter: JobFilter = {},
     options: CallOptions & PageOptions = {},
   ): AsyncGenerator<Job, void, undefined> {
-    let cursor = options.cursor;
-    for (;;) {
-      const shown: Page<Job> = await this.list(filter, cursor ? { ...options, cursor } : options);
-      yield* shown.items;
-      if (shown.nextCursor === null) return;
-      cursor = shown.nextCursor;
-    }
+    return pagesOf((each) => this.list(filter, each), options);
   }
 
   /** Returns the log lines of a job, oldest first. */
@@ -252,23 +218,13 @@ export class Client extends Operating {
   }
 
   /** Cancels a waiting job at once; tells the worker of a running one. `reason`: 1,024 bytes. */
-  async cancel(
-    id: string,
-    options: CallOptions & { reason?: string | undefined } = {},
-  ): Promise<Job> {
-    let tries = 0;
+  cancel(id: string, options: CallOptions & { reason?: string | undefined } = {}): Promise<Job> {
     const body = encode({ reason: options.reason });
     const call = { method: "POST", path: `/v1/jobs/${name(id)}/cancel`, body };
-    try {
-      const answer = await this.send({ ...call, onTry: () => tries++ }, options);
-      return decode(answer.body) as Job;
-    } catch (error) {
-      // An earlier try of this call may have cancelled it, and its answer was lost.
-      if (!(error instanceof InvalidState) || tries < 2) throw error;
+    return this.askOrFind(call, options, async () => {
       const job = await this.get(id, options);
-      if (job.state !== "cancelled") throw error;
-      return job;
-    }
+      return job.state === "cancelled" ? job : undefined;
+    });
   }
 
   /** Makes a job that has ended ready again, or due at `runAt`. */
@@ -430,12 +386,13 @@ export class Client extends Operating {
   /** @internal Returns the job with an id and with the current trace context. */
   prepared(job: NewJob): NewJob {
     const { idempotencyKey: _, ...members } = job;
-    return this.#traced(members);
+    return this.traced(this.#withId(members));
   }
 
-  #traced(job: NewJob): NewJob {
+  /** @internal Returns the job with the current trace context. */
+  traced<Job extends Pick<NewJob, "traceparent">>(job: Job): Job {
     const trace = job.traceparent === undefined ? this.#trace() : undefined;
-    return { ...this.#withId(job), ...trace };
+    return { ...job, ...trace };
   }
 
   #withId<Payload>(job: NewJob<Payload>): NewJob<Payload> {
@@ -447,8 +404,11 @@ export class Client extends Operating {
     return this.#traceContext?.() ?? this.#platform.handlerTrace();
   }
 
-  // Headers apply to jobs without a `traceparent`, and keep the body of a repetition the same.
-  #traceHeaders(): Record<string, string> {
+  /**
+   * @internal Headers apply to jobs without a `traceparent`, and keep the body of a repetition the
+   * same.
+   */
+  protected override traceHeaders(): Record<string, string> {
     const trace = this.#trace();
     if (!trace) return {};
     const { traceparent, tracestate } = trace;

@@ -4,6 +4,7 @@ export type { ClientOptions, Submitted, TraceContext } from "./client.js";
 export type { Context, JobLog, RunningJob } from "./context.js";
 export {
   DuplicateJob,
+  DuplicateWorkflow,
   Forbidden,
   IdempotencyMismatch,
   IdMismatch,
@@ -39,9 +40,12 @@ export {
   type Ending,
   type StopReason,
 } from "./outcome.js";
+export { NoResult } from "./parents.js";
 export type { IfMatch, Parameter } from "./requests.js";
 export { PayloadError, ResultError } from "./schema.js";
 export type { SchemaIssue, SchemaResult, StandardSchema } from "./schema.js";
 export type { SqlConnection } from "./sql.js";
 export type * from "./types.js";
+export { MemberHandle, WorkflowBuilder, type MemberOptions } from "./workflow-builder.js";
+export type { CreatedWorkflow, MembersOptions } from "./workflows.js";
 export { VERSION } from "./version.js";

@@ -2,8 +2,17 @@ import type { Client } from "./client.js";
 import { wellFormed } from "./errors.js";
 import { opaqueText } from "./json.js";
 import { Stopped, type StopReason } from "./outcome.js";
-import type { LogLevel, NewJob, Parent, ScheduleOfJob, WorkflowOfClaim } from "./types.js";
+import { resultOf } from "./parents.js";
+import type {
+  LogLevel,
+  MemberJobSpec,
+  NewJob,
+  Parent,
+  ScheduleOfJob,
+  WorkflowOfClaim,
+} from "./types.js";
 import { encode } from "./wire.js";
+import { fit, MemberHandle, type MemberOptions } from "./workflow-builder.js";
 
 /** The job of an attempt, as its handler sees it. */
 export interface RunningJob<Payload = unknown> {
@@ -72,6 +81,12 @@ export interface PendingWish {
   for_ms: number;
 }
 
+/** Members that a success adds to the workflow, as JSON texts, and refs of those that it skips. */
+export interface Growth {
+  members: string[];
+  skip: string[];
+}
+
 /** The services that a context needs from the worker or the fake that created it. */
 export interface Surroundings {
   readonly client: Client;
@@ -105,6 +120,7 @@ const LONGEST_LINE = 8 << 10;
 const LONGEST_MESSAGE = 1_024;
 const MOST_PROGRESS_BYTES = 64 << 10;
 const MOST_ENQUEUED = 1_000;
+const MOST_ADDED = 1_000;
 const SHORTEST_SLOW_DOWN = 100;
 const LONGEST_SLOW_DOWN = 3_600_000;
 const PROGRESS_FRAME = 128; // names, braces, the percentage
@@ -125,6 +141,8 @@ export class Context<Payload = unknown> {
   #lineBytes = 0;
   #progress: PendingProgress | undefined;
   readonly #enqueued: string[] = [];
+  readonly #added = new Map<string, string>(); // by ref
+  readonly #skipped = new Set<string>();
   readonly #wishes = new Map<string, PendingWish>();
 
   /** @internal */
@@ -158,6 +176,24 @@ export class Context<Payload = unknown> {
   /** Whether the worker is stopping: the handler may finish in the grace time, or save and end. */
   get stopping(): boolean {
     return this.#around.isStopping;
+  }
+
+  /** The workflow that the job belongs to, if any; for its callbacks also how it ended. */
+  get workflow(): WorkflowOfClaim | undefined {
+    return this.job.workflow;
+  }
+
+  /** The members that the job's member needs, by ref, as they ended; empty if it needs nothing. */
+  get parents(): Record<string, Parent> {
+    return this.job.parents;
+  }
+
+  /**
+   * Returns the result of a parent: `ctx.parent<Rows>("load")`. Throws a RangeError if the job has no
+   * such parent, and a `NoResult` if that one did not succeed, or its result was left out.
+   */
+  parent<Result = unknown>(ref: string): Result {
+    return resultOf(this.parents, ref) as Result;
   }
 
   /** The job's log, with the methods of `console`. Lines are sent within a second. */
@@ -199,6 +235,45 @@ export class Context<Payload = unknown> {
     }
     const { client } = this.#around;
     this.#enqueued.push(encode(client.prepared(job), client.link.codec));
+  }
+
+  /**
+   * Adds a member to the job's workflow in the same commit as this attempt's success, and returns
+   * what others need of it. At most 1,000 members. Throws an Error in a job that is no member of a
+   * workflow, and a RangeError for a ref that was added before.
+   */
+  add(ref: string, job: MemberJobSpec, options: MemberOptions = {}): MemberHandle {
+    this.#checkMember();
+    if (this.#added.has(ref)) throw new RangeError(`a member ${ref} is added already`);
+    if (this.#added.size === MOST_ADDED) {
+      throw new RangeError(`an attempt can add at most ${MOST_ADDED} members`);
+    }
+    const { client } = this.#around;
+    const member = { ...options, ref, job: client.traced(fit(job)) };
+    this.#added.set(ref, encode(member, client.link.codec));
+    return new MemberHandle(ref);
+  }
+
+  /**
+   * Skips a blocked member that needs this one, in the same commit as this attempt's success. Throws
+   * an Error in a job that is no member of a workflow.
+   */
+  skip(ref: string): void {
+    this.#checkMember();
+    this.#skipped.add(ref);
+  }
+
+  #checkMember(): void {
+    if (this.workflow?.role === "member") return;
+    throw new Error(
+      "the job is no member of a workflow, so it can neither add members nor skip any",
+    );
+  }
+
+  /** @internal */
+  get growth(): Growth | undefined {
+    if (this.#added.size + this.#skipped.size === 0) return undefined;
+    return { members: [...this.#added.values()], skip: [...this.#skipped] };
   }
 
   /**

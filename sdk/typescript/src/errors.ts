@@ -44,7 +44,7 @@ export class MillraceError extends Error {
   }
 }
 
-/** The job, queue or schedule does not exist, or the token may not see it. */
+/** The job, workflow, queue or schedule does not exist, or the token may not see it. */
 export class NotFound extends MillraceError {
   static {
     this.prototype.name = "NotFound";
@@ -65,7 +65,14 @@ export class DuplicateJob extends MillraceError {
   }
 }
 
-/** A job with this id and other content exists. */
+/** Another workflow holds the unique key. */
+export class DuplicateWorkflow extends MillraceError {
+  static {
+    this.prototype.name = "DuplicateWorkflow";
+  }
+}
+
+/** A job or workflow with this id and other content exists. */
 export class IdMismatch extends MillraceError {
   static {
     this.prototype.name = "IdMismatch";
@@ -79,7 +86,7 @@ export class IdempotencyMismatch extends MillraceError {
   }
 }
 
-/** The state of the job, queue or schedule does not allow the call. */
+/** The state of the job, workflow, queue or schedule does not allow the call. */
 export class InvalidState extends MillraceError {
   static {
     this.prototype.name = "InvalidState";
@@ -169,7 +176,7 @@ export class Unreachable extends MillraceError {
   }
 }
 
-/** The job has not ended within the timeout of `wait`. The code is `wait_timeout`. */
+/** The job or workflow has not ended within the timeout of `wait`. The code is `wait_timeout`. */
 export class WaitTimeout extends MillraceError {
   static {
     this.prototype.name = "WaitTimeout";
@@ -184,6 +191,7 @@ const CLASSES: Record<string, typeof NotFound> = {
   not_found: NotFound,
   validation_failed: ValidationFailed,
   duplicate_job: DuplicateJob,
+  duplicate_workflow: DuplicateWorkflow,
   id_mismatch: IdMismatch,
   idempotency_mismatch: IdempotencyMismatch,
   invalid_state: InvalidState,

@@ -11,9 +11,11 @@ export const MAPS: ReadonlySet<string> = new Set(["keys", "schedules", "parents"
 
 /** Durations, which have the suffix `_ms` in the API, by the member that holds their object. */
 export const DURATIONS: Readonly<Record<string, ReadonlySet<string>>> = {
+  breaker: new Set(["open", "window"]),
   counts: new Set([]),
   retention: new Set(["cancelled", "dead", "expired", "succeeded"]),
   retry: new Set(["base", "delays", "max"]),
+  workflow: new Set(["timeout"]),
 };
 /** Durations of all other objects. */
 export const DURATIONS_ELSEWHERE: ReadonlySet<string> = new Set([
@@ -27,9 +29,7 @@ export const DURATIONS_ELSEWHERE: ReadonlySet<string> = new Set([
   "maxWait",
   "missedAfter",
   "oldestReadyAge",
-  "open",
   "per",
   "step",
   "timeout",
-  "window",
 ]);

@@ -1,5 +1,6 @@
 import { Link, type Answer, type Call, type CallOptions } from "./call.js";
-import type { PageOptions, TimeInput } from "./types.js";
+import { InvalidState } from "./errors.js";
+import type { Page, PageOptions, TimeInput } from "./types.js";
 import { decode, encode } from "./wire.js";
 
 /** The version that a change expects. Any other version fails with `VersionConflict`. */
@@ -34,6 +35,26 @@ export abstract class Requests {
     return decode(answer.body) as Value;
   }
 
+  /**
+   * @internal Sends a call that is refused as `InvalidState` if it was done before. If an earlier try
+   * may have done it, and its answer was lost, `find` returns what is there if it was done.
+   */
+  protected async askOrFind<Value>(
+    call: Call,
+    options: CallOptions,
+    find: () => Promise<Value | undefined>,
+  ): Promise<Value> {
+    let tries = 0;
+    try {
+      const answer = await this.send({ ...call, onTry: () => tries++ }, options);
+      return decode(answer.body) as Value;
+    } catch (error) {
+      const found = error instanceof InvalidState && tries > 1 ? await find() : undefined;
+      if (found === undefined) throw error;
+      return found;
+    }
+  }
+
   /** @internal */
   protected send(call: Call, options: CallOptions): Promise<Answer> {
     return this.link.call(call, options.timeout ?? this.timeout, options.signal);
@@ -53,6 +74,18 @@ export const page = ({ limit, cursor }: PageOptions): Pick<PageOptions, "limit" 
   ...(limit !== undefined && { limit }),
   ...(cursor !== undefined && { cursor }),
 });
+
+/** Iterates over the items of all pages. */
+export async function* pagesOf<Item, Options extends { cursor?: string }>(
+  ask: (options: Options) => Promise<Page<Item>>,
+  options: Options,
+): AsyncGenerator<Item, void, undefined> {
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const shown: Page<Item> = await ask(cursor ? { ...options, cursor } : options);
+    yield* shown.items;
+    cursor = shown.nextCursor;
+  }
+}
 
 /** A value of a query; lists are separated by commas. */
 export type Parameter = string | number | boolean | string[] | undefined;

@@ -34,9 +34,9 @@ export type BreakerState = "closed" | "open" | "half_open";
 export type MissedPolicy = "skip" | "one" | "all";
 
 /**
- * What happens at an instant while the job of the instant before has not ended: `allow` the new job
- * beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones are
- * skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
+ * What happens at an instant while the job or workflow of the instant before has not ended: `allow`
+ * the new job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later
+ * ones are skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
  */
 export type OverlapPolicy = "allow" | "skip" | "queue" | "replace";
 
@@ -70,9 +70,23 @@ export type MemberState = "blocked" | "active" | "succeeded" | "failed" | "skipp
 
 /**
  * Why a member has failed or was skipped; null if nothing is known. `refused`: its job was, at its
- * release. `by_call`: a call skipped it.
+ * release. `by_call`: a call, or the ack of a member that it needs, skipped it. `growth_refused`:
+ * its job succeeded, and the workflow refused what the ack added.
  */
-export type MemberReason = "dead" | "expired" | "cancelled" | "deleted" | "refused" | "by_call";
+export type MemberReason =
+  "dead" | "expired" | "cancelled" | "deleted" | "refused" | "by_call" | "growth_refused";
+
+/**
+ * `failed`: a member that is released so catches the failure. `ended`: succeeded, failed or
+ * skipped.
+ */
+export type NeedOn = "succeeded" | "failed" | "ended";
+
+/**
+ * `continue`: what hangs on it is skipped. `stop`: once nothing can catch it, what waits is
+ * skipped, and running jobs are cancelled. `ignore`: as `continue`, but the workflow succeeds.
+ */
+export type OnMemberFailed = "continue" | "stop" | "ignore";
 
 /** Whether the job is a member's, or one that the end of the workflow submitted. */
 export type MemberRole = "member" | "callback";
@@ -966,11 +980,17 @@ export interface ScheduleJobSpec {
 
 /**
  * A schedule's specification. It needs exactly one of `cron` and `every`: none is a fault at
- * `/cron`, both are a fault at `/every`.
+ * `/cron`, both are a fault at `/every`. It needs exactly one of `job` and `workflow`, too: none is
+ * a fault at `/job`, both are a fault at `/workflow`.
  */
 export interface ScheduleSpec {
   /** The job to submit at each instant. */
   job: ScheduleJobSpec;
+  /**
+   * The workflow to create at each instant, in place of a job: at most 64 KiB, and its jobs 128 KiB
+   * with their defaults. `id`, `unique`, `open` and the `runAt` of a job are 422.
+   */
+  workflow?: WorkflowSpec;
   /** No instant is before it. Default none. */
   startAt?: TimeInput | null;
   /** No instant is after it; then the schedule is `ended`. Not before `startAt`. Default none. */
@@ -1024,10 +1044,10 @@ export interface ScheduleSpec {
    */
   missedLimit?: number;
   /**
-   * What happens at an instant while the job of the instant before has not ended: `allow` the new
-   * job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones
-   * are skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
-   * Default `allow`.
+   * What happens at an instant while the job or workflow of the instant before has not ended:
+   * `allow` the new job beside it, `skip` the instant, `queue` it (one waits until the job has
+   * ended, later ones are skipped), or `replace` the job: cancel it, and submit the new one when it
+   * has ended. Default `allow`.
    */
   overlap?: OverlapPolicy;
   /**
@@ -1109,6 +1129,199 @@ export interface ScheduleJob {
   fairKey?: string;
 }
 
+export interface ScheduleMember {
+  /** The job, with what `defaults` gave it. */
+  job: ScheduleJob;
+  /** The name by which other members name this one. Left out if it has none. */
+  ref?: string;
+  /** What the member waits for. Left out if it waits for nothing. */
+  needs?: (NeedSpec | string)[];
+  /** The first need that is met releases it. Left out if false. */
+  needsAny?: boolean;
+}
+
+/**
+ * The workflow as it was given, with its defaults applied to its jobs; a member that was left out
+ * may be left out here.
+ */
+export interface ScheduleWorkflow {
+  /** The queue of the workflow itself. */
+  queue: string;
+  members: ScheduleMember[];
+  onMemberFailed: OnMemberFailed;
+  /** Whether the members' jobs stay until the workflow goes. */
+  keepMembers: boolean;
+  /** What it is, for people. */
+  name?: string;
+  /** Names to find its workflows by. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. */
+  meta?: Record<string, string>;
+  /** The job to submit when the workflow has succeeded. */
+  onSuccess?: ScheduleJob;
+  /** The job to submit when it has failed or was cancelled. */
+  onFailure?: ScheduleJob;
+  /** The job to submit when it has ended. */
+  onEnd?: ScheduleJob;
+  /** The most members that are active at once. 1 to 1,000,000. */
+  maxActive?: number;
+  /**
+   * After this time of a generation it stops as if cancelled, and has failed. At most 10 years. In
+   * milliseconds.
+   */
+  timeout?: number;
+  /** The ref of a member, whose result is the workflow's. */
+  resultFrom?: string;
+}
+
+export interface NeedSpec {
+  /** The ref of another member. */
+  ref: string;
+  /** The end that is waited for. Default `succeeded`. */
+  on?: NeedOn;
+}
+
+/**
+ * A submission without `id`, `unique` and `expiresAt`: they are 422. Its `delay` and `expiresIn`
+ * count from its release. Default queue: that of the workflow.
+ */
+export interface MemberJobSpec {
+  /** The type, which decides who runs the job. Required, unless `defaults` has it. */
+  type?: string;
+  /** The earliest start; not together with `delay`. */
+  runAt?: TimeInput;
+  /** The same, counted from the release. At most 10 years. In milliseconds. */
+  delay?: number;
+  /**
+   * The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out,
+   * `default`.
+   */
+  queue?: string;
+  /**
+   * Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. Default `null`.
+   */
+  payload?: unknown;
+  /** Lower runs first. Default `0`. -32,768 to 32,767. */
+  priority?: number;
+  /** The same as `expiresAt`, counted from the submission. At most 10 years. In milliseconds. */
+  expiresIn?: number;
+  /** The most attempts. Default the queue's. 1 to 1,000. */
+  maxAttempts?: number;
+  /** How long the job waits after a failed attempt. Default the queue's. */
+  retry?: RetryPolicy;
+  /** The length of a lease. Default the queue's. 1,000 to 86,400,000 ms. */
+  lease?: number;
+  /**
+   * The bound on one attempt, however often it is extended. Default none. At most 10 years. In
+   * milliseconds.
+   */
+  timeout?: number;
+  /** Allows one job for each key within the queue. */
+  unique?: Unique;
+  /** Names to find the job by. Default `[]`. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. Default `{}`. */
+  meta?: Record<string, string>;
+  /** W3C trace context. At most 512 characters. */
+  traceparent?: string;
+  /** W3C trace state, which goes with it. At most 512 characters. */
+  tracestate?: string;
+  /**
+   * The limits that a job must pass to start, its queue's included; each name once. `key` is
+   * required if the limit counts by key, and forbidden otherwise. At most 8 entries.
+   */
+  limits?: JobLimit[];
+  /**
+   * Jobs of one key of a queue run one at a time, by due time as submitted, then by order of
+   * submission; priority does not count among them. 1 to 128 characters.
+   */
+  orderKey?: string;
+  orderOnFailure?: OrderOnFailure;
+  /**
+   * The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128
+   * characters.
+   */
+  fairKey?: string;
+}
+
+export interface NewMember {
+  job: MemberJobSpec;
+  /** A name by which other members and calls name this one. */
+  ref?: string;
+  /**
+   * What the member waits for; a ref alone stands for an object with it. Default `[]`: the member
+   * starts at once. At most 1,000 entries.
+   */
+  needs?: (NeedSpec | string)[];
+  /** The first need that is met releases it. Default `false`. */
+  needsAny?: boolean;
+}
+
+export interface WorkflowUniqueSpec {
+  /** One workflow for each key within the queue, until it ends. 1 to 255 characters. */
+  key: string;
+  /** `return` the holder, or `reject` with 409 `duplicate_workflow`. Default `return`. */
+  onConflict?: "return" | "reject";
+}
+
+export interface WorkflowSpec {
+  /**
+   * The queue of the workflow itself, by which tokens see it and retention keeps it. Default
+   * `default`.
+   */
+  queue?: string;
+  /**
+   * A UUIDv7 that the client makes, whose third group has the first 12 bits of SHA-256 of the
+   * queue's name. If it is left out, the server makes one.
+   */
+  id?: string;
+  /** What it is, for people. */
+  name?: string;
+  /** Names to find the workflow by. Default `[]`. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. Default `{}`. */
+  meta?: Record<string, string>;
+  /** Members for the jobs of this request that do not name them. */
+  defaults?: MemberJobSpec;
+  /** Default `[]`. A closed workflow without members succeeds at once. At most 10,000 entries. */
+  members?: NewMember[];
+  /** It takes more members, and ends only after it is closed. Default `false`. */
+  open?: boolean;
+  /** What a member's failure does. Default `continue`. */
+  onMemberFailed?: OnMemberFailed;
+  /** A job to submit when the workflow has succeeded. */
+  onSuccess?: MemberJobSpec;
+  /** A job to submit when it has failed or was cancelled. */
+  onFailure?: MemberJobSpec;
+  /** A job to submit when it has ended. */
+  onEnd?: MemberJobSpec;
+  /** The most members that are active at once. Default no bound. 1 to 1,000,000. */
+  maxActive?: number;
+  /**
+   * After this time of a generation it stops as if cancelled, and has failed. Default none. At most
+   * 10 years. In milliseconds.
+   */
+  timeout?: number;
+  /** The ref of a member, whose result is the workflow's. */
+  resultFrom?: string;
+  /**
+   * Keep the members' jobs until the workflow goes, whatever their queues' retention is. Default
+   * `true`.
+   */
+  keepMembers?: boolean;
+  /** Allows one workflow for each key. */
+  unique?: WorkflowUniqueSpec;
+}
+
+export interface MembersAnswer {
+  /** How many members were added. */
+  added: number;
+  /** How many were there already. */
+  existing: number;
+  /** How many the workflow has now. */
+  members: number;
+}
+
 /** The number of members by state. */
 export interface MemberCounts {
   blocked: number;
@@ -1116,6 +1329,233 @@ export interface MemberCounts {
   succeeded: number;
   failed: number;
   skipped: number;
+}
+
+/** The ids of the callbacks' jobs, once they are submitted. */
+export interface WorkflowCallbacks {
+  onSuccess?: string;
+  onFailure?: string;
+  onEnd?: string;
+}
+
+export interface WorkflowUnique {
+  key: string;
+}
+
+export interface Workflow {
+  /** A UUIDv7. */
+  id: string;
+  name: string | null;
+  /** The queue of the workflow itself. */
+  queue: string;
+  state: WorkflowState;
+  /** Why it stops, or has failed; null if it does not. */
+  reason: "member_failed" | "cancelled" | "timeout" | null;
+  /** Grows with each retry after the end. */
+  generation: number;
+  /** Grows with each change of the workflow itself, not with those of its members. */
+  version: number;
+  /** Whether it takes members from outside. */
+  open: boolean;
+  createdAt: string;
+  /** When this generation times out; null if it does not. */
+  timeoutAt: string | null;
+  /** Null until it has ended. */
+  endedAt: string | null;
+  /** The number of members. */
+  members: number;
+  counts: MemberCounts;
+  callbacks: WorkflowCallbacks;
+  /** At most 32 entries. */
+  tags: string[];
+  /** The client's own strings, at most 8 KiB. */
+  meta: Record<string, string>;
+  onMemberFailed: OnMemberFailed;
+  /** Null if there is no bound. */
+  maxActive: number | null;
+  /** Null if there is none. In milliseconds. */
+  timeout: number | null;
+  /** The ref of the member whose result is the workflow's; null if there is none. */
+  resultFrom: string | null;
+  /** Whether the members' jobs stay until the workflow goes. */
+  keepMembers: boolean;
+  /** Null if it has no unique key. */
+  unique: WorkflowUnique | null;
+  /** As the cancellation gave it. Left out if it gave none. */
+  cancelReason?: string;
+  /** With `include=result`; null until there is one. */
+  result?: unknown;
+  /**
+   * Jobs of queues that the token does not open, or results that it may not see, are left out.
+   * Always `true`.
+   */
+  redacted?: boolean;
+}
+
+export interface Member {
+  /** Its place in the workflow, from 0. */
+  number: number;
+  /** Null if it has none. */
+  ref: string | null;
+  state: MemberState;
+  reason: MemberReason | null;
+  /** How often it was released. */
+  generation: number;
+  /** The queue of its job. Left out, as is what follows, if the token does not open it. */
+  queue?: string;
+  /** Null until it is released. */
+  jobId?: string | null;
+  /** With `include=job`, unless there is none. */
+  job?: Job;
+  /** With `include=result`; null if there is none. */
+  result?: unknown;
+  /**
+   * Jobs of queues that the token does not open, or results that it may not see, are left out.
+   * Always `true`.
+   */
+  redacted?: boolean;
+}
+
+export interface Need {
+  /** The ref of another member, or `@` and its number. 1 to 128 characters. */
+  ref: string;
+  on: NeedOn;
+}
+
+export interface MemberDetail {
+  needs: Need[];
+  /** Whether the first need that is met releases it. */
+  needsAny: boolean;
+  /** Needs that have not ended, at most 20. */
+  waitsFor: string[];
+  /** Its place in the workflow, from 0. */
+  number: number;
+  /** Null if it has none. */
+  ref: string | null;
+  state: MemberState;
+  reason: MemberReason | null;
+  /** How often it was released. */
+  generation: number;
+  /** The job as it was given. Left out if the token does not open its queue. */
+  definition?: MemberJob;
+  /** The queue of its job. Left out, as is what follows, if the token does not open it. */
+  queue?: string;
+  /** Null until it is released. */
+  jobId?: string | null;
+  /** With `include=job`, unless there is none. */
+  job?: Job;
+  /** With `include=result`; null if there is none. */
+  result?: unknown;
+  /**
+   * Jobs of queues that the token does not open, or results that it may not see, are left out.
+   * Always `true`.
+   */
+  redacted?: boolean;
+}
+
+export interface MemberJob {
+  /** The type, which decides who runs the jobs. */
+  type: string;
+  /**
+   * The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out,
+   * `default`.
+   */
+  queue: string;
+  runAt?: string;
+  /** From its release. At most 10 years. In milliseconds. */
+  delay?: number;
+  expiresAt?: string;
+  /**
+   * The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+   * are null, `message` of an error or a log line is empty. Always `true`.
+   */
+  redacted?: boolean;
+  /**
+   * Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. Default `null`.
+   */
+  payload?: unknown;
+  /** Lower runs first. Default `0`. -32,768 to 32,767. */
+  priority?: number;
+  /** The same as `expiresAt`, counted from the submission. At most 10 years. In milliseconds. */
+  expiresIn?: number;
+  /** The most attempts. Default the queue's. 1 to 1,000. */
+  maxAttempts?: number;
+  /** How long the job waits after a failed attempt. Default the queue's. */
+  retry?: RetryPolicy;
+  /** The length of a lease. Default the queue's. 1,000 to 86,400,000 ms. */
+  lease?: number;
+  /**
+   * The bound on one attempt, however often it is extended. Default none. At most 10 years. In
+   * milliseconds.
+   */
+  timeout?: number;
+  /** Allows one job for each key within the queue. */
+  unique?: Unique;
+  /** Names to find the job by. Default `[]`. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. Default `{}`. */
+  meta?: Record<string, string>;
+  /** W3C trace context. At most 512 characters. */
+  traceparent?: string;
+  /** W3C trace state, which goes with it. At most 512 characters. */
+  tracestate?: string;
+  /**
+   * The limits that a job must pass to start, its queue's included; each name once. `key` is
+   * required if the limit counts by key, and forbidden otherwise. At most 8 entries.
+   */
+  limits?: JobLimit[];
+  /**
+   * Jobs of one key of a queue run one at a time, by due time as submitted, then by order of
+   * submission; priority does not count among them. 1 to 128 characters.
+   */
+  orderKey?: string;
+  orderOnFailure?: OrderOnFailure;
+  /**
+   * The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128
+   * characters.
+   */
+  fairKey?: string;
+}
+
+export interface GraphLine {
+  number: number;
+  /** Null if it has none. */
+  ref: string | null;
+  /** What the member is. */
+  kind: "job";
+  state: MemberState;
+  needs: Need[];
+}
+
+/** The members depend on the code. */
+export interface WorkflowBlocking {
+  /**
+   * `open`: it is not closed. `active`: members have jobs that have not ended. `maxActive`: members
+   * wait, because as many as that are active. `releasing`: members are about to be submitted.
+   * `in_transit`: jobs are on the way to another shard. `overloaded`: the server's memory is full.
+   * `ended`: the workflow has.
+   */
+  code: "open" | "active" | "max_active" | "releasing" | "in_transit" | "overloaded" | "ended";
+  /** The shard to which the jobs are on the way. */
+  shard?: number;
+  /** How many. */
+  count?: number;
+  /** The first 20 of them. Left out for a token that is limited to queues. */
+  jobs?: string[];
+}
+
+export interface WorkflowWhy {
+  id: string;
+  state: WorkflowState;
+  at: string;
+  /** Sentences for a person. */
+  summary: string;
+  blocking: WorkflowBlocking[];
+  /**
+   * Jobs of queues that the token does not open, or results that it may not see, are left out.
+   * Always `true`.
+   */
+  redacted?: boolean;
 }
 
 /** The workflow that the job belongs to. */
@@ -1164,7 +1604,7 @@ export interface Parent {
 export interface Schedule {
   /** The schedule's name. */
   name: string;
-  /** The job that it submits, as it was given. */
+  /** The job that it submits, as it was given. Left out if it creates workflows. */
   job: ScheduleJob;
   /** No instant is before it. */
   startAt: string | null;
@@ -1192,9 +1632,12 @@ export interface Schedule {
   createdAt: string;
   /** The last change of `version`. */
   updatedAt: string;
-  /** The newest instant that made a job; null before the first. */
+  /** The newest instant that made a job or workflow; null before the first. */
   lastScheduledAt: string | null;
-  /** The job of `lastScheduledAt`, which the queue may have forgotten; null before the first. */
+  /**
+   * The job of `lastScheduledAt`, which the queue may have forgotten; null before the first, and if
+   * that was a workflow.
+   */
   lastJobId: string | null;
   /**
    * The next instants, at most five, without jitter. For a paused schedule, those that it would
@@ -1242,10 +1685,10 @@ export interface Schedule {
    */
   missedLimit: number;
   /**
-   * What happens at an instant while the job of the instant before has not ended: `allow` the new
-   * job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones
-   * are skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
-   * Default `allow`.
+   * What happens at an instant while the job or workflow of the instant before has not ended:
+   * `allow` the new job beside it, `skip` the instant, `queue` it (one waits until the job has
+   * ended, later ones are skipped), or `replace` the job: cancel it, and submit the new one when it
+   * has ended. Default `allow`.
    */
   overlap: OverlapPolicy;
   /**
@@ -1260,6 +1703,10 @@ export interface Schedule {
    * and are due both times. Default `once`.
    */
   dstOverlap: DstOverlap;
+  /** The workflow that it creates, as it was given. Left out if it submits jobs. */
+  workflow?: ScheduleWorkflow;
+  /** The workflow of `lastScheduledAt`. Left out if there is none. */
+  lastWorkflowId?: string;
   /**
    * Sentences about settings that are valid but probably mistakes, and one that begins with
    * `delayed` if the server has no room to fire it. Left out if there are none.
@@ -1362,13 +1809,15 @@ export interface Run {
   /** The job, if one was submitted; else null. */
   jobId: string | null;
   /**
-   * `submitted`: a job was made. `replaced`: a job was made after the previous one was cancelled.
-   * `skipped_overlap`: no job, because of `overlap`; also if the instant waited and a later one
-   * replaced it. `skipped_missed`: no job, because the instant was missed and `missed` skips it.
-   * `refused`: the job could not be submitted, for instance because the queue was full. The
-   * schedule retries it until the next instant, and only then makes this entry.
+   * `submitted`: a job or workflow was made. `replaced`: a job was made after the previous one was
+   * cancelled. `skipped_overlap`: no job, because of `overlap`; also if the instant waited and a
+   * later one replaced it. `skipped_missed`: no job, because the instant was missed and `missed`
+   * skips it. `refused`: the job could not be submitted, for instance because the queue was full.
+   * The schedule retries it until the next instant, and only then makes this entry.
    */
   outcome: "submitted" | "skipped_overlap" | "skipped_missed" | "replaced" | "refused";
+  /** The workflow, if one was created. Left out if none was. */
+  workflowId?: string;
   /** With `skipped_missed`, how many instants the entry stands for, if not one. */
   count?: number;
   /** With `refused`, why. */

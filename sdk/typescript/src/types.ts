@@ -2,7 +2,7 @@
  * The values that the API accepts and returns. Durations are numbers of milliseconds. Times are RFC
  * 3339 text in UTC with milliseconds; times sent to the server may also be a `Date`.
  */
-import type { JobState, NewJob } from "./shapes.js";
+import type { JobState, NewJob, WorkflowSpec, WorkflowState } from "./shapes.js";
 
 export type * from "./shapes.js";
 
@@ -17,6 +17,19 @@ export const FINAL_STATES: ReadonlySet<string> = new Set([
   "expired",
   "pruned",
 ]);
+
+/** The states that a workflow leaves only by a manual retry. */
+export const FINAL_WORKFLOW_STATES: ReadonlySet<string> = new Set([
+  "succeeded",
+  "failed",
+  "cancelled",
+]);
+
+/** A workflow to create, of any number of members. `WorkflowBuilder` makes one. */
+export interface NewWorkflow extends WorkflowSpec {
+  /** Makes a repetition harmless, in place of `id`. 1 to 255 visible ASCII characters. */
+  idempotencyKey?: string;
+}
 
 /** The members of a submission other than its type and payload. */
 export type SubmitOptions = Omit<NewJob, "type" | "payload">;
@@ -60,4 +73,22 @@ export interface JobFilter {
   fresh?: boolean;
   /** Additional members of each job. */
   include?: ("payload" | "result")[];
+}
+
+/** Selects workflows of a list. All given conditions must hold. */
+export interface WorkflowFilter {
+  /** A state, or several alternatives. */
+  state?: WorkflowState | WorkflowState[];
+  /** The name of the workflow's own queue. */
+  queue?: string;
+  /** The workflow's name. */
+  name?: string;
+  /** One of the workflow's tags. */
+  tag?: string;
+  /** Created at this time or later. */
+  createdAfter?: TimeInput;
+  /** Created before this time. */
+  createdBefore?: TimeInput;
+  /** Waits until the list shows all changes acknowledged before the call. Default false. */
+  fresh?: boolean;
 }

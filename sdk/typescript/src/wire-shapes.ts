@@ -22,9 +22,23 @@ export type MemberState = "blocked" | "active" | "succeeded" | "failed" | "skipp
 
 /**
  * Why a member has failed or was skipped; null if nothing is known. `refused`: its job was, at its
- * release. `by_call`: a call skipped it.
+ * release. `by_call`: a call, or the ack of a member that it needs, skipped it. `growth_refused`:
+ * its job succeeded, and the workflow refused what the ack added.
  */
-export type MemberReason = "dead" | "expired" | "cancelled" | "deleted" | "refused" | "by_call";
+export type MemberReason =
+  "dead" | "expired" | "cancelled" | "deleted" | "refused" | "by_call" | "growth_refused";
+
+/**
+ * `failed`: a member that is released so catches the failure. `ended`: succeeded, failed or
+ * skipped.
+ */
+export type NeedOn = "succeeded" | "failed" | "ended";
+
+/**
+ * `continue`: what hangs on it is skipped. `stop`: once nothing can catch it, what waits is
+ * skipped, and running jobs are cancelled. `ignore`: as `continue`, but the workflow succeeds.
+ */
+export type OnMemberFailed = "continue" | "stop" | "ignore";
 
 /** Whether the job is a member's, or one that the end of the workflow submitted. */
 export type MemberRole = "member" | "callback";
@@ -336,6 +350,154 @@ export interface JobLimit {
   key?: string;
   /** The tokens of the limit's rate that a start takes. Default `1`. 1 to 1,000,000. */
   cost?: number;
+}
+
+export interface NeedInput {
+  /** The ref of another member. */
+  ref: string;
+  /** The end that is waited for. Default `succeeded`. */
+  on?: NeedOn;
+}
+
+/**
+ * A submission without `id`, `unique` and `expires_at`: they are 422. Its `delay_ms` and
+ * `expires_in_ms` count from its release. Default queue: that of the workflow.
+ */
+export interface MemberJobInput {
+  /** The type, which decides who runs the job. Required, unless `defaults` has it. */
+  type?: string;
+  /** The earliest start; not together with `delay_ms`. */
+  run_at?: string;
+  /** The same, counted from the release. At most 10 years. */
+  delay_ms?: number;
+  /**
+   * The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out,
+   * `default`.
+   */
+  queue?: string;
+  /**
+   * Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. Default `null`.
+   */
+  payload?: unknown;
+  /** Lower runs first. Default `0`. -32,768 to 32,767. */
+  priority?: number;
+  /** The same as `expires_at`, counted from the submission. At most 10 years. */
+  expires_in_ms?: number;
+  /** The most attempts. Default the queue's. 1 to 1,000. */
+  max_attempts?: number;
+  /** How long the job waits after a failed attempt. Default the queue's. */
+  retry?: RetryPolicy;
+  /** The length of a lease. Default the queue's. 1,000 to 86,400,000 ms. */
+  lease_ms?: number;
+  /** The bound on one attempt, however often it is extended. Default none. At most 10 years. */
+  timeout_ms?: number;
+  /** Allows one job for each key within the queue. */
+  unique?: UniqueInput;
+  /** Names to find the job by. Default `[]`. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. Default `{}`. */
+  meta?: Record<string, string>;
+  /** W3C trace context. At most 512 characters. */
+  traceparent?: string;
+  /** W3C trace state, which goes with it. At most 512 characters. */
+  tracestate?: string;
+  /**
+   * The limits that a job must pass to start, its queue's included; each name once. `key` is
+   * required if the limit counts by key, and forbidden otherwise. At most 8 entries.
+   */
+  limits?: JobLimit[];
+  /**
+   * Jobs of one key of a queue run one at a time, by due time as submitted, then by order of
+   * submission; priority does not count among them. 1 to 128 characters.
+   */
+  order_key?: string;
+  order_on_failure?: OrderOnFailure;
+  /**
+   * The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128
+   * characters.
+   */
+  fair_key?: string;
+}
+
+export interface MemberInput {
+  job: MemberJobInput;
+  /** A name by which other members and calls name this one. */
+  ref?: string;
+  /**
+   * What the member waits for; a ref alone stands for an object with it. Default `[]`: the member
+   * starts at once. At most 1,000 entries.
+   */
+  needs?: (NeedInput | string)[];
+  /** The first need that is met releases it. Default `false`. */
+  needs_any?: boolean;
+}
+
+export interface WorkflowUniqueInput {
+  /** One workflow for each key within the queue, until it ends. 1 to 255 characters. */
+  key: string;
+  /** `return` the holder, or `reject` with 409 `duplicate_workflow`. Default `return`. */
+  on_conflict?: "return" | "reject";
+}
+
+export interface WorkflowInput {
+  /**
+   * The queue of the workflow itself, by which tokens see it and retention keeps it. Default
+   * `default`.
+   */
+  queue?: string;
+  /**
+   * A UUIDv7 that the client makes, whose third group has the first 12 bits of SHA-256 of the
+   * queue's name. If it is left out, the server makes one.
+   */
+  id?: string;
+  /** What it is, for people. */
+  name?: string;
+  /** Names to find the workflow by. Default `[]`. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. Default `{}`. */
+  meta?: Record<string, string>;
+  /** Members for the jobs of this request that do not name them. */
+  defaults?: MemberJobInput;
+  /** Default `[]`. A closed workflow without members succeeds at once. At most 10,000 entries. */
+  members?: MemberInput[];
+  /** It takes more members, and ends only after it is closed. Default `false`. */
+  open?: boolean;
+  /** What a member's failure does. Default `continue`. */
+  on_member_failed?: OnMemberFailed;
+  /** A job to submit when the workflow has succeeded. */
+  on_success?: MemberJobInput;
+  /** A job to submit when it has failed or was cancelled. */
+  on_failure?: MemberJobInput;
+  /** A job to submit when it has ended. */
+  on_end?: MemberJobInput;
+  /** The most members that are active at once. Default no bound. 1 to 1,000,000. */
+  max_active?: number;
+  /**
+   * After this time of a generation it stops as if cancelled, and has failed. Default none. At most
+   * 10 years.
+   */
+  timeout_ms?: number;
+  /** The ref of a member, whose result is the workflow's. */
+  result_from?: string;
+  /**
+   * Keep the members' jobs until the workflow goes, whatever their queues' retention is. Default
+   * `true`.
+   */
+  keep_members?: boolean;
+  /** Allows one workflow for each key. */
+  unique?: WorkflowUniqueInput;
+}
+
+export interface MembersInput {
+  /** At most 10,000 entries. */
+  members: MemberInput[];
+  /**
+   * The member that adds them, while it is active; needed if the workflow is closed. 1 to 128
+   * characters.
+   */
+  by?: string;
+  /** Close the workflow too. Default `false`. */
+  close?: boolean;
 }
 
 /** The number of members by state. */

@@ -112,7 +112,7 @@ describe("the README", () => {
       if (words.includes("output")) assert.equal(printed, text);
       if (text.startsWith("node --test")) assert.match(printed, /# pass 1/);
     }
-    assert.equal(commands, 5);
+    assert.equal(commands, 7);
   });
 
   test("its typed programs compile strictly, and work", async () => {
@@ -122,14 +122,19 @@ describe("the README", () => {
     for (const name of ["typed", "checked", "nest"]) {
       writeFileSync(join(project, `${name}.mts`), readFileSync(join(project, `${name}.ts`)));
     }
-    const wrong = `import { Millrace } from "@millrace/sdk";
+    const wrong = `import { Millrace, WorkflowBuilder } from "@millrace/sdk";
       const job = new Millrace().job<{ n: number }, string>("t");
       // @ts-expect-error The payload has another type.
       void job.submit({ n: "1" });
       // @ts-expect-error The result has another type.
       new Millrace().worker().on(job, () => 1);
       // @ts-expect-error There is no such option.
-      void job.submit({ n: 1 }, { prioritty: 1 });`;
+      void job.submit({ n: 1 }, { prioritty: 1 });
+      const flow = new WorkflowBuilder("f");
+      // @ts-expect-error A need has no such end.
+      flow.add("a", job.make({ n: 1 }), { needs: [{ ref: "b", on: "dead" }] });
+      // @ts-expect-error The result of the parent has another type.
+      new Millrace().worker().on(job, (_, ctx) => ctx.parent<number>("a"));`;
     writeFileSync(join(project, "wrong.mts"), wrong);
     const browser = `import { Millrace } from "@millrace/sdk/client";
       // @ts-expect-error Browsers have no workers.

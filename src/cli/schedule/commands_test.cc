@@ -123,6 +123,20 @@ TEST_F(ScheduleCommands, SetTakesAFile) {
   EXPECT_THAT(server_.take_requests(), IsEmpty());
 }
 
+TEST_F(ScheduleCommands, SetTakesAWorkflowFromAFile) {
+  server_.answer(404, kNotFoundAnswer);
+  server_.answer(201, R"({"name":"n","cron":"@daily","workflow":{"name":"w","members":[{},{}]},)"
+                      R"("state":"active","version":1,"next":[]})");
+  const std::string path = file(R"({"members":[{"job":{"type":"t"}}]})");
+  EXPECT_EQ(run({"set", "n", "--cron", "@daily", "--workflow", path}), kOk) << err;
+  EXPECT_EQ(
+      server_.take_requests().at(1),
+      R"(PUT /v1/schedules/n {"cron":"@daily","workflow":{"members":[{"job":{"type":"t"}}]}})");
+  EXPECT_THAT(out, HasSubstr("w, 2 members"));
+  EXPECT_EQ(run({"set", "n", "--workflow", path, "--type", "t"}), kUsage);
+  EXPECT_THAT(err, HasSubstr("--workflow can't stand together with options of a job"));
+}
+
 TEST_F(ScheduleCommands, SetAsksForWhatIsMissing) {
   EXPECT_EQ(run({"set", "n"}), kUsage);
   EXPECT_EQ(run({"set", "n", "--cron", "@daily", "--every", "1s"}), kUsage);

@@ -20,6 +20,7 @@ namespace {
 struct Set {
   std::string name;
   std::string file;
+  std::string workflow_file;
   sdk::NewSchedule schedule;  // the given timing options
   std::optional<Missed> missed;
   std::optional<std::string> payload;
@@ -95,10 +96,34 @@ void set_from_file(const Set& options, Session& session) {
   });
 }
 
+// Adds the workflow in the file to the given members. False: an error was printed.
+bool add_workflow(const Set& options, JsonMembers& named, Session& session) {
+  const auto content = read_whole_file(options.workflow_file);
+  if (!content) {
+    session.fail(kUsage, content.error().message);
+    return false;
+  }
+  const auto document = read_object_file(*content, format_of(options.workflow_file, *content));
+  if (!document) {
+    fail_on_file(options.workflow_file, document.error(), session);
+    return false;
+  }
+  set_member(named, "workflow", document->json);
+  return true;
+}
+
 void set_from_options(Set& options, Session& session) {
   if (!complete(options, session)) return;
-  const JsonMembers named = named_members(options);
+  JsonMembers named = named_members(options);
   const JsonMembers job = named_job(options);
+  if (!options.workflow_file.empty()) {
+    if (!job.empty()) {
+      return session.fail(kUsage, fmt::format("--workflow can't stand together with options of a "
+                                              "job, such as {}: its members have jobs of their own",
+                                              job.front().first));
+    }
+    if (!add_workflow(options, named, session)) return;
+  }
   if (named.empty() && job.empty() && !options.replace) {
     return session.fail(
         kUsage, "name a setting to change; `millrace schedule set --help` lists the options");
@@ -112,11 +137,12 @@ void set_from_options(Set& options, Session& session) {
     }
     const JsonMembers whole = merged(specification_of(there), named, job);
     const bool has_rule = find_member(whole, "cron") || find_member(whole, "every_ms");
-    if (!has_rule || !find_member(whole, "job")) {
+    const bool has_work = find_member(whole, "job") || find_member(whole, "workflow");
+    if (!has_rule || !has_work) {
       return session.fail(
           there.empty() && !options.replace ? kNotFound : kUsage,
-          fmt::format("{}: --cron or --every, and --type, make it",
-                      options.replace ? "a schedule needs a rule and a job"
+          fmt::format("{}: --cron or --every, and --type or --workflow, make it",
+                      options.replace ? "a schedule needs a rule, and a job or workflow"
                                       : fmt::format("there is no schedule {}", options.name)));
     }
     const auto set = client.put_schedule(options.name, object_of(whole));
@@ -232,6 +258,10 @@ void add_schedule_set(CLI::App& schedule, Session& session) {
   add_timing_options(command, *options);
   add_job_options(command, *options);
   add_policy_options(command, *options);
+  command
+      .add_option("--workflow", options->workflow_file,
+                  "File with a workflow in TOML or JSON, to create in place of a job")
+      ->type_name("FILE");
   command.add_flag("--replace", options->replace, "Reset all other settings to their defaults");
   command
       .add_option(
@@ -249,6 +279,7 @@ void add_schedule_set(CLI::App& schedule, Session& session) {
       "      --type report -q reports --payload '{\"kind\": \"morning\"}' --overlap skip\n"
       "  millrace schedule set meters --every 30s --type meters.read --missed skip\n"
       "  millrace schedule set reports.morning --cron '0 8 * * MON-FRI'\n"
+      "  millrace schedule set nightly --cron @daily --workflow nightly.json --overlap skip\n"
       "  millrace schedule set reports.morning --file morning.toml");
   command.callback([options, &command, &session] { run(*options, command, session); });
 }

@@ -57,7 +57,8 @@ class Reader {
       } else if (!names.insert(name).second) {
         fail(pointer, fmt::format("{} is twice", name));
       } else if (specification.type() != JsonType::kObject) {
-        fail(pointer, fmt::format("{} must be a table: cron or every_ms, job, ...", name));
+        fail(pointer,
+             fmt::format("{} must be a table: cron or every_ms, job or workflow, ...", name));
       } else if (is_split_name(specification)) {
         fail(pointer, fmt::format("{0} has nothing but tables: a name with a dot needs quotes, as "
                                   "in [schedules.\"{0}.other\"]",
@@ -78,7 +79,8 @@ class Reader {
     bool all_tables = true;
     for_each_member(specification, [&](const std::string& name, JsonCursor value) {
       any = true;
-      all_tables = all_tables && name != "job" && value.type() == JsonType::kObject;
+      all_tables =
+          all_tables && name != "job" && name != "workflow" && value.type() == JsonType::kObject;
     });
     return any && all_tables;
   }
@@ -108,7 +110,9 @@ class Reader {
   std::set<std::string, std::less<>> seen_;
 };
 
-std::expected<Document, FileFaults> read_object(std::string_view content, FileFormat format) {
+}  // namespace
+
+std::expected<Document, FileFaults> read_object_file(std::string_view content, FileFormat format) {
   auto document = read_document(content, format);
   if (document && JsonCursor(document->json).type() != JsonType::kObject) {
     return std::unexpected(FileFaults{{1, "an object is expected here, not a list"}});
@@ -116,10 +120,8 @@ std::expected<Document, FileFaults> read_object(std::string_view content, FileFo
   return document;
 }
 
-}  // namespace
-
 std::expected<SetFile, FileFaults> read_set_file(std::string_view content, FileFormat format) {
-  auto document = read_object(content, format);
+  auto document = read_object_file(content, format);
   if (!document) return std::unexpected(std::move(document.error()));
   Reader reader(*document);
   reader.read_root();
@@ -129,7 +131,7 @@ std::expected<SetFile, FileFaults> read_set_file(std::string_view content, FileF
 
 std::expected<Document, FileFaults> read_specification_file(std::string_view content,
                                                             FileFormat format) {
-  auto document = read_object(content, format);
+  auto document = read_object_file(content, format);
   if (!document) return document;
   const JsonMembers members = members_of(document->json);
   if (find_member(members, "schedules")) {

@@ -20,6 +20,9 @@ struct SetFile {
 
 std::expected<SetFile, FileFaults> read_set_file(std::string_view content, FileFormat format);
 
+// Any object.
+std::expected<Document, FileFaults> read_object_file(std::string_view content, FileFormat format);
+
 // A single specification, the body of PUT /v1/schedules/{name}.
 std::expected<Document, FileFaults> read_specification_file(std::string_view content,
                                                             FileFormat format);

@@ -11,10 +11,10 @@ namespace {
 
 constexpr int kMaxMissed = 1'000;
 
-constexpr std::array<std::string_view, 14> kSpecification{
-    "cron",       "every_ms",       "timezone",     "job",     "start_at", "end_at",
-    "jitter_ms",  "missed",         "missed_limit", "overlap", "dst_gap",  "dst_overlap",
-    "managed_by", "missed_after_ms"};
+constexpr std::array<std::string_view, 15> kSpecification{
+    "cron",     "every_ms", "timezone",    "job",        "workflow",
+    "start_at", "end_at",   "jitter_ms",   "missed",     "missed_limit",
+    "overlap",  "dst_gap",  "dst_overlap", "managed_by", "missed_after_ms"};
 
 }  // namespace
 
@@ -68,8 +68,10 @@ JsonMembers merged(JsonMembers there, const JsonMembers& named, const JsonMember
   if (find_member(named, "every_ms")) erase_member(there, "cron");
   // This limit belongs to the policy "all".
   if (find_member(named, "missed")) erase_member(there, "missed_limit");
+  if (find_member(named, "workflow")) erase_member(there, "job");
   for (const auto& [name, value] : named) set_member(there, name, value);
   if (job.empty()) return there;
+  erase_member(there, "workflow");
   JsonMembers whole;
   if (const auto before = find_member(there, "job")) whole = members_of(*before);
   for (const auto& [name, value] : job) set_member(whole, name, value);

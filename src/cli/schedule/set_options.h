@@ -27,7 +27,8 @@ CLI::Option* add_overlap(CLI::App& command, std::string& out);
 // `there`: the schedule as the server returned it; empty if it does not exist. Only its
 // specification is used. `paused` is left out, since a PUT without it leaves it unchanged.
 JsonMembers specification_of(std::string_view there);
-// Members of `job` are replaced one by one. `cron` replaces `every_ms`, and vice versa.
+// Members of `job` are replaced one by one. `cron` replaces `every_ms`, and vice versa; so do a job
+// and a workflow.
 JsonMembers merged(JsonMembers there, const JsonMembers& named, const JsonMembers& job);
 
 }  // namespace millrace::cli

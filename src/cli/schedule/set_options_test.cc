@@ -42,6 +42,10 @@ TEST(Merged, ReplacesWhatIsNamed) {
   EXPECT_EQ(object_of(merged({{"every_ms", "1000"}}, {{"cron", R"("@daily")"}}, {})),
             R"({"cron":"@daily"})");
   EXPECT_EQ(object_of(merged({}, {}, {{"type", R"("t")"}})), R"({"job":{"type":"t"}})");
+  // A workflow replaces a job, and vice versa.
+  EXPECT_EQ(object_of(merged({{"job", "{}"}}, {{"workflow", "{}"}}, {})), R"({"workflow":{}})");
+  EXPECT_EQ(object_of(merged({{"workflow", "{}"}}, {}, {{"type", R"("t")"}})),
+            R"({"job":{"type":"t"}})");
 }
 
 }  // namespace

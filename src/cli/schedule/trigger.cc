@@ -1,4 +1,4 @@
-// millrace schedule trigger: submits one job of a schedule now.
+// millrace schedule trigger: submits one job, or creates one workflow, of a schedule now.
 #include <fmt/format.h>
 
 #include "cli/commands.h"
@@ -29,7 +29,8 @@ void run(const Trigger& options, Session& session) {
 }  // namespace
 
 void add_schedule_trigger(CLI::App& schedule, Session& session) {
-  CLI::App& command = *schedule.add_subcommand("trigger", "Submit one job of a schedule now");
+  CLI::App& command = *schedule.add_subcommand(
+      "trigger", "Submit one job, or create one workflow, of a schedule now");
   const auto options = std::make_shared<Trigger>();
   command.add_option("NAME", options->name, "Name of the schedule")->required();
   add_time(command, "--scheduled-at", options->options.scheduled_at,

@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/schedule/json_members.h"
 #include "cli/schedule/zone_view.h"
 
 namespace millrace::cli {
@@ -14,6 +15,24 @@ namespace {
 
 std::string queue_of(const sdk::Schedule& schedule) {
   return schedule.queue.empty() ? "default" : printable(schedule.queue);
+}
+
+// The workflow's name, and how many members it has; empty: the schedule submits jobs.
+std::string workflow_of(const sdk::Schedule& schedule) {
+  if (schedule.workflow.empty()) return {};
+  std::string name;
+  std::size_t count = 0;
+  for_each_member(JsonCursor(schedule.workflow), [&](const std::string& member, JsonCursor value) {
+    if (member == "name" && value.type() == JsonType::kString) name = text_at(value) + ", ";
+    if (member != "members" || value.type() != JsonType::kArray) return;
+    for (value.enter(); value.next_element(); value.skip()) ++count;
+  });
+  return printable(fmt::format("{}{} member{}", name, count, count == 1 ? "" : "s"));
+}
+
+std::string type_of(const sdk::Schedule& schedule) {
+  const std::string workflow = workflow_of(schedule);
+  return workflow.empty() ? printable(schedule.type) : "workflow";
 }
 
 // "0 9 * * MON-FRI Europe/Zurich", "every 10m"
@@ -58,7 +77,7 @@ std::string schedule_table(const std::vector<sdk::Schedule>& schedules, sdk::Tim
   for (const sdk::Schedule& schedule : schedules) {
     table.add({printable(schedule.name), printable(schedule.state), next_of(schedule, now),
                relative_time(schedule.last_scheduled_at, now), queue_of(schedule),
-               printable(schedule.type), rule_of(schedule)});
+               type_of(schedule), rule_of(schedule)});
   }
   return table.text(width);
 }
@@ -70,6 +89,7 @@ std::string schedule_details(const sdk::Schedule& schedule, sdk::Timestamp now, 
   lines.add("when", printable(schedule.description));
   lines.add("rule", rule_of(schedule));
   lines.add("queue", queue_of(schedule));
+  lines.add("workflow", workflow_of(schedule));
   lines.add("type", printable(schedule.type));
   lines.add("payload", printable(schedule.payload));
   lines.add("starts", time_for_people(schedule.start_at, now));
@@ -91,6 +111,7 @@ std::string schedule_details(const sdk::Schedule& schedule, sdk::Timestamp now, 
   lines.add("version", std::to_string(schedule.version));
   lines.add("last run", time_for_people(schedule.last_scheduled_at, now));
   lines.add("last job", printable(schedule.last_job_id));
+  lines.add("last workflow", printable(schedule.last_workflow_id));
   std::string text = lines.text();
   for (const std::string& warning : schedule.warnings) {
     text += fmt::format("warning: {}\n", printable(warning));
@@ -105,16 +126,17 @@ std::string runs_table(const std::vector<sdk::ScheduleRun>& runs, std::size_t wi
                {"DELAY", Align::kRight},
                {"OUTCOME"},
                {"COUNT", Align::kRight},
-               {"JOB"},
+               {"JOB OR WORKFLOW"},
                {.title = "ERROR", .least = 0}});
   for (const sdk::ScheduleRun& run : runs) {
     const bool both = run.scheduled_at && run.at;
     const auto delay =
         both ? std::max(*run.at - *run.scheduled_at, sdk::Milliseconds{0}) : sdk::Milliseconds{0};
+    const std::string& made = run.job_id.empty() ? run.workflow_id : run.job_id;
     table.add({run.scheduled_at ? format_rfc3339(*run.scheduled_at) : "-",
                both ? format_duration_for_people(delay) : "-", printable(run.outcome),
-               std::to_string(run.count.value_or(1)),
-               run.job_id.empty() ? "-" : printable(run.job_id), printable(run.error)});
+               std::to_string(run.count.value_or(1)), made.empty() ? "-" : printable(made),
+               printable(run.error)});
   }
   return table.text(width);
 }

@@ -62,7 +62,7 @@ struct LimitImage {
   std::vector<LimitPause> pauses;
 };
 struct ScheduleImage {
-  ScheduleSpec spec;  // the job is left out if it did not change or is large
+  ScheduleSpec spec;  // job and workflow are left out if they did not change or are large
   bool paused = false;
   SharedBytes pause_reason;
 };

@@ -159,9 +159,13 @@ void trim(AuditImage& before, AuditImage& after) {
     keep_differences(of_a, of_b, kMaxAuditedKeys);
   });
   trim(before.schedule, after.schedule, [](ScheduleImage& a, ScheduleImage& b) {
-    const bool same = a.spec.job == b.spec.job;
+    const bool same_job = a.spec.job == b.spec.job;
+    const bool same_workflow = a.spec.workflow == b.spec.workflow;
     for (ScheduleImage* image : {&a, &b}) {
-      if (same || image->spec.job.size() > kMaxAuditedJobBytes) image->spec.job = {};
+      ScheduleSpec& spec = image->spec;
+      if (same_job || spec.job.size() > kMaxAuditedJobBytes) spec.job = {};
+      if (same_workflow || spec.workflow.size() > kMaxAuditedJobBytes) spec.workflow = {};
+      spec.queues.clear();
     }
   });
 }

@@ -58,6 +58,7 @@ struct KindOf<Ack> : Row<ItemsReply, Route::kByItem, Effect::kEnds, Again::kAlwa
     for (const AckItem& item : command.items) {
       named.queues_of(item.enqueue);
       if (item.grow != nullptr) named.queues_of(item.grow->members);
+      for (const CreateWorkflow& workflow : item.workflows) named.queues_of(workflow);
     }
   }
   template <typename Needed>

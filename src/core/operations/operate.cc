@@ -106,8 +106,8 @@ ItemReply Decider::wish_for_retry(const Job& job, const Retry& command) {
   if (!is_terminal(job.state)) return refuse(RefusalDetail::kNotEnded);
   if (job.state == State::kSucceeded) return refuse(RefusalDetail::kMemberNotFailed);
   const Membership& member = *job.extras->member;
-  mutable_state_.wishes.push_back({member.workflow, member.number, member.round,
-                                   command.reset_attempts, command.drop_limits});
+  mutable_state_.wishes.push_back(
+      {member.workflow, member.number, member.round, command.reset_attempts, command.drop_limits});
   ItemReply reply;
   reply.id = job.id;
   reply.state = job.state;

@@ -21,9 +21,10 @@ struct Firing {
   struct Instant {
     Time at{};
     std::optional<Time> local;  // the local time in the schedule's zone
-    JobId job;
-    // Makes the job or, if its queue lies on another shard, puts it into this shard's outbox under
-    // another id.
+    JobId job;                  // or the workflow
+    bool workflow = false;      // it is one
+    // Makes the job. A workflow, and a job whose queue lies on another shard, enters this shard's
+    // outbox under another id.
     JobSpec spec;
   };
   // The instant that waited for the newest job to end, with its job, in case the newest has ended.
@@ -42,7 +43,7 @@ struct Firing {
   // Why nothing can be computed; retry at `due`. Otherwise empty.
   SharedBytes broken;
 
-  // The newest job lies on another shard and has ended.
+  // The newest job lies on another shard, or is a workflow, and has ended.
   bool newest_ended = false;
 };
 

@@ -312,6 +312,45 @@ TEST(Overlap, AReplacedJobOnAnotherShardIsNotCancelledHere) {
   EXPECT_THAT(s.machine().schedules_waiting_elsewhere(), IsEmpty());
 }
 
+TEST(Overlap, AWorkflowIsAsAJobOnAnotherShard) {
+  Sched s;
+  s.set("nightly", OverlapPolicy::kSkip);
+  s.fire(s.firing("nightly", {Sched::workflow("w", 60)}, 120));
+  EXPECT_TRUE(s.progress().last_is_workflow);
+  EXPECT_EQ(s.progress().last_job, Scenario::id("w"));
+  EXPECT_EQ(s.progress().last_box, Scenario::id("w-box"));
+  EXPECT_TRUE(s.get("nightly").runs.front().run.workflow);
+  s.wait_until(120);
+  s.fire(s.firing("nightly", {Sched::workflow("x", 120)}, 180));  // it is still in the outbox
+  ASSERT_EQ(s.claim(1, {"outbox"}), "w-box");
+  s.ack("w-box", AckOutcome::kSucceeded);
+  s.wait_until(180);
+  s.fire(s.firing("nightly", {Sched::workflow("y", 180)}, 240));
+  s.wait_until(240);
+  Firing ended = s.firing("nightly", {Sched::workflow("z", 240)}, 300);
+  ended.newest_ended = true;
+  s.fire(ended);
+  EXPECT_THAT(s.runs(), ElementsAre("60 submitted w", "120 skipped_overlap", "180 skipped_overlap",
+                                    "240 submitted z"));
+}
+
+TEST(Overlap, AWorkflowThatWasAJobBeforeAnEditWaitsForTheJob) {
+  Sched s;
+  s.set("nightly", OverlapPolicy::kQueue);
+  s.fire_at(60, "a");
+  s.wait_until(120);
+  s.fire(s.firing("nightly", {Sched::workflow("w", 120)}, 180));
+  EXPECT_FALSE(s.progress().last_is_workflow);
+  EXPECT_TRUE(s.progress().waiting);
+  ASSERT_EQ(s.claim(1, {"mail"}), "a");
+  s.ack("a", AckOutcome::kSucceeded);
+  Firing waited = s.firing("nightly", {}, 180);
+  waited.waited = Sched::workflow("w", 120);
+  s.fire(waited);
+  EXPECT_TRUE(s.progress().last_is_workflow);
+  EXPECT_THAT(s.runs(), ElementsAre("60 submitted a", "120 submitted w"));
+}
+
 TEST(Overlap, APolicyThatIsEditedToAllowLetsTheWaitingInstantGo) {
   Sched s;
   s.set("nightly", OverlapPolicy::kQueue);

@@ -1,5 +1,6 @@
-// A schedule submits jobs at times given by a calendar. The machine knows no calendar: the engine
-// computes instants (engine/schedules/planner.h), and the machine decides what to do with them.
+// A schedule submits jobs, or workflows, at times given by a calendar. The machine knows no
+// calendar: the engine computes instants (engine/schedules/planner.h), and the machine decides what
+// to do with them.
 //
 // Times here are wall-clock times, not the shard's, because users mean the former: the shard's time
 // never goes back and so may be ahead of it.
@@ -24,13 +25,14 @@ using terms::RunOutcome;
 using terms::ScheduleState;
 
 // The owner's settings of a schedule. The service has checked every bound; the machine reads
-// neither the timing nor the job.
+// neither the timing nor what it submits.
 struct ScheduleSpec {
   SharedBytes cron;        // empty: `every` counts
   Duration every{};        // whole multiples, counted from `start_at` or from the Unix epoch
   SharedBytes timezone;    // an IANA name
-  SharedBytes job;         // a submission without an id (store/submission_codec.h)
-  SharedBytes queue;       // of that job
+  SharedBytes job;         // a submission without an id (store/submission_codec.h), or else:
+  SharedBytes workflow;    // a workflow without an id (store/workflow_codec.h)
+  SharedBytes queue;       // of that job, or of the workflow's record
   SharedBytes managed_by;  // the owner of a set of schedules; empty: none
   std::optional<Time> start_at;
   std::optional<Time> end_at;
@@ -41,6 +43,7 @@ struct ScheduleSpec {
   bool skip_dst_gap = false;
   bool twice_in_dst_overlap = false;
   std::uint32_t missed_limit = 100;  // kAll: at most this many, the newest
+  std::vector<SharedBytes> queues;   // of the workflow's jobs; sorted, none twice
 
   friend bool operator==(const ScheduleSpec& a, const ScheduleSpec& b);
 };
@@ -66,12 +69,13 @@ struct ScheduleProgress {
   SharedBytes zone_version;  // of the zone data used for `next`
   SharedBytes broken;        // why no instant can be computed; empty: they can
 
-  // The newest job, ordered by instant, and its instant. None: there is no job yet.
+  // The newest job or workflow, ordered by instant, and its instant. None: there is none yet.
   std::optional<Time> last_scheduled_at;
   JobId last_job;
-  // If the job's queue lies on another shard: the id under which the job entered the outbox.
-  // Otherwise kNoJob.
+  // The id under which it entered the outbox: of a workflow, and of a job whose queue lies on
+  // another shard. Otherwise kNoJob.
   JobId last_box;
+  bool last_is_workflow = false;  // the newest is a workflow, and no job
   // The instant that waits until the newest job has ended.
   std::optional<Time> waiting;
   bool replaces = false;   // the newest job was cancelled for the waiting instant
@@ -100,9 +104,10 @@ struct ScheduleRun {
   Time scheduled_at{};
   Time at{};  // the shard's time of the decision
   RunOutcome outcome{};
-  JobId job;                // kSubmitted, kReplaced; else kNoJob
+  JobId job;                // kSubmitted, kReplaced: or the workflow; else kNoJob
   std::uint64_t count = 1;  // above 1: kSkippedMissed
   RefusalDetail error = RefusalDetail::kNone;
+  bool workflow = false;  // `job` is one
 };
 
 // A run as stored in the tables: number `n` of its schedule, from 1.

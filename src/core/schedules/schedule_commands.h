@@ -42,13 +42,14 @@ struct DeleteSchedule {
   std::optional<std::uint64_t> if_version;  // otherwise kVersionConflict
   SharedOrigin by = {};
 };
-// Adds a job that a user submitted for the schedule to its list of runs.
+// Adds a job or workflow that a user submitted for the schedule to its list of runs.
 struct NoteScheduleRun {
   SharedBytes name;
   std::uint64_t incarnation = 0;  // otherwise kNotFound
   Time scheduled_at{};
   JobId job;
-  JobId box;  // filled in by the shard: see ScheduleProgress::last_box
+  JobId box = {};  // filled in by the shard: see ScheduleProgress::last_box
+  bool workflow = false;
 };
 // Returns one schedule, or all in order of name, starting after `after`.
 struct GetSchedules {

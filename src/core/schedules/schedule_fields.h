@@ -18,19 +18,20 @@ constexpr auto describe(Of<ScheduleSpec>) {
                     Field(11, &ScheduleSpec::missed), Field(12, &ScheduleSpec::overlap),
                     Field(13, &ScheduleSpec::skip_dst_gap),
                     Field(14, &ScheduleSpec::twice_in_dst_overlap),
-                    Field(15, &ScheduleSpec::missed_limit));
+                    Field(15, &ScheduleSpec::missed_limit), Field(16, &ScheduleSpec::workflow),
+                    Field(17, &ScheduleSpec::queues));
 }
 
 constexpr auto describe(Of<ScheduleProgress>) {
-  return std::tuple(Field(1, &ScheduleProgress::done_until),
-                    Field(2, &ScheduleProgress::done_local), Field(3, &ScheduleProgress::planned),
-                    Field(4, &ScheduleProgress::next), Field(5, &ScheduleProgress::due),
-                    Field(6, &ScheduleProgress::tries), Field(7, &ScheduleProgress::zone_version),
-                    Field(8, &ScheduleProgress::broken),
-                    Field(9, &ScheduleProgress::last_scheduled_at),
-                    Field(10, &ScheduleProgress::last_job), Field(11, &ScheduleProgress::last_box),
-                    Field(12, &ScheduleProgress::waiting), Field(13, &ScheduleProgress::replaces),
-                    Field(14, &ScheduleProgress::runs), Field(15, &ScheduleProgress::owed));
+  return std::tuple(
+      Field(1, &ScheduleProgress::done_until), Field(2, &ScheduleProgress::done_local),
+      Field(3, &ScheduleProgress::planned), Field(4, &ScheduleProgress::next),
+      Field(5, &ScheduleProgress::due), Field(6, &ScheduleProgress::tries),
+      Field(7, &ScheduleProgress::zone_version), Field(8, &ScheduleProgress::broken),
+      Field(9, &ScheduleProgress::last_scheduled_at), Field(10, &ScheduleProgress::last_job),
+      Field(11, &ScheduleProgress::last_box), Field(12, &ScheduleProgress::waiting),
+      Field(13, &ScheduleProgress::replaces), Field(14, &ScheduleProgress::runs),
+      Field(15, &ScheduleProgress::owed), Field(16, &ScheduleProgress::last_is_workflow));
 }
 
 constexpr auto describe(Of<Schedule>) {
@@ -44,7 +45,8 @@ constexpr auto describe(Of<Schedule>) {
 constexpr auto describe(Of<ScheduleRun>) {
   return std::tuple(Field(1, &ScheduleRun::scheduled_at), Field(2, &ScheduleRun::at),
                     Field(3, &ScheduleRun::outcome), Field(4, &ScheduleRun::job),
-                    Field(5, &ScheduleRun::count), Field(6, &ScheduleRun::error));
+                    Field(5, &ScheduleRun::count), Field(6, &ScheduleRun::error),
+                    Field(7, &ScheduleRun::workflow));
 }
 
 constexpr auto describe(Of<ScheduleRunRow>) {

@@ -15,6 +15,7 @@ struct KindOf<SetSchedule>
   static constexpr std::string_view kDone = "set";
   static void name(const SetSchedule& command, Named& named) {
     named.queue(command.spec.queue);
+    named.all_queues(command.spec.queues);
     OnSchedule::name(command, named);
   }
   static std::size_t row_bytes(const SetSchedule& command) {

@@ -195,9 +195,11 @@ Reply Decider::operator()(const NoteScheduleRun& command) {
     progress.last_scheduled_at = command.scheduled_at;
     progress.last_job = command.job;
     progress.last_box = command.box;
+    progress.last_is_workflow = command.workflow;
   }
   ScheduleRun run = run_of(command.scheduled_at, now_, RunOutcome::kSubmitted);
   run.job = command.job;
+  run.workflow = command.workflow;
   advanced.runs.push_back(std::move(run));
   ++progress.runs;
   emit(std::move(advanced));
@@ -263,9 +265,11 @@ std::optional<RefusalDetail> Decider::run_instant(const Firing::Instant& instant
   } else {
     // An existing job with this id was made for this instant.
     run.job = instant.job;
+    run.workflow = instant.workflow;
     progress.last_scheduled_at = instant.at;
     progress.last_job = instant.job;
     progress.last_box = instant.spec.id == instant.job ? kNoJob : instant.spec.id;
+    progress.last_is_workflow = instant.workflow;
   }
   advanced.runs.push_back(std::move(run));
   progress.tries = 0;

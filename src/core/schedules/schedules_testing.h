@@ -87,6 +87,12 @@ class ScheduleScenario : public Scenario {
     boxed.spec.queue = SharedBytes("outbox");
     return boxed;
   }
+  // An instant whose workflow enters the outbox as "<workflow>-box".
+  static Firing::Instant workflow(const std::string& workflow, std::int64_t second) {
+    Firing::Instant instant = boxed(workflow, second);
+    instant.workflow = true;
+    return instant;
+  }
   Firing firing(const std::string& name, std::vector<Firing::Instant> instants,
                 std::optional<std::int64_t> next) {
     Firing firing;

@@ -40,7 +40,7 @@ WorkflowDecider::Grown WorkflowDecider::judge_growth(const WorkflowEntry* entry,
   std::ranges::sort(grown.skipped);
   const auto again = std::ranges::unique(grown.skipped);
   grown.skipped.erase(again.begin(), again.end());
-  Resolved resolved = resolve(entry, growth.members);
+  ResolvedMembers resolved = resolve(entry, growth.members);
   if (resolved.refusal) {
     grown.refusal = std::move(resolved.refusal);
     return grown;

@@ -125,7 +125,8 @@ constexpr auto describe(Of<WorkflowReply>) {
                     Field(5, &WorkflowReply::deleted), Field(6, &WorkflowReply::workflow),
                     Field(7, &WorkflowReply::members), Field(8, &WorkflowReply::next),
                     Field(9, &WorkflowReply::added), Field(10, &WorkflowReply::existing),
-                    Field(11, &WorkflowReply::why), Field(12, &WorkflowReply::queues));
+                    Field(11, &WorkflowReply::why), Field(12, &WorkflowReply::queues),
+                    Field(13, &WorkflowReply::by_key));
 }
 
 }  // namespace millrace::core

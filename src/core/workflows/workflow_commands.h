@@ -135,7 +135,7 @@ struct CancelMembers {
 struct MemberMessage {
   std::optional<SettleMembers> settle;
   std::optional<RetryMember> retry;
-  std::vector<JobId> remove;  // jobs of a workflow that goes; all of one shard
+  std::vector<JobId> remove;          // jobs of a workflow that goes; all of one shard
   std::optional<RetryWorkflow> wish;  // with `rounds`
 };
 

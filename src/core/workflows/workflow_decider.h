@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/decider.h"
+#include "core/workflows/resolve.h"
 #include "core/workflows/submissions.h"
 
 namespace millrace::core {
@@ -44,15 +45,8 @@ class WorkflowDecider : public Decider {
 
  private:
   // --- workflows.cc
-  struct Resolved {
-    Refusal refusal;
-    std::uint32_t at = 0;  // of the draft that is refused
-    std::vector<MemberSpec> members;
-    std::uint32_t existing = 0;
-  };
-  // `entry`: null for a new workflow.
-  Resolved resolve(const WorkflowEntry* entry, const std::vector<MemberDraft>& drafts) const;
-  Refusal judge_sizes(const WorkflowEntry* entry, const std::vector<MemberSpec>& added) const;
+  // Like resolve_members(), and their limits exist.
+  ResolvedMembers resolve(const WorkflowEntry* entry, const std::vector<MemberDraft>& drafts) const;
   std::optional<WorkflowReply> repeated(const CreateWorkflow& command) const;
   WorkflowReply made(const JobId& id, bool created = false) const;
   static WorkflowReply refused_workflow(Rejection why,

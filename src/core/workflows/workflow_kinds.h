@@ -35,11 +35,7 @@ struct KindOf<CreateWorkflow>
   static std::string_view routed_by(const CreateWorkflow& command) {
     return command.spec.queue.view();
   }
-  static void name(const CreateWorkflow& command, Named& named) {
-    named.queue(command.spec.queue);
-    named.queues_of(command.members);
-    named.queues_of(command.spec.callbacks);
-  }
+  static void name(const CreateWorkflow& command, Named& named) { named.queues_of(command); }
   template <typename Needed>
   static void need(const CreateWorkflow& command, Needed& needed) {
     if (command.id_of_client) needed.add_workflow(command.id);

@@ -41,6 +41,7 @@ struct WorkflowReply {
   Refusal refusal;
   std::uint32_t at = 0;  // for kUnfitMembers: the place of the member in the command
   bool created = false;
+  bool by_key = false;  // an earlier request with the same idempotency key created it
   JobId id;
   bool deleted = false;                      // known to be deleted: a row in the tables is stale
   std::shared_ptr<const Workflow> workflow;  // null: refused, or not in memory

@@ -57,64 +57,9 @@ const WorkflowEntry* WorkflowDecider::find_workflow(const JobId& id,
   return entry;
 }
 
-WorkflowDecider::Resolved WorkflowDecider::resolve(const WorkflowEntry* entry,
-                                                   const std::vector<MemberDraft>& drafts) const {
-  Resolved made;
-  const auto first = static_cast<std::uint32_t>(entry == nullptr ? 0 : entry->members.size());
-  absl::flat_hash_map<std::string_view, std::uint32_t> added;
-  std::vector<std::uint32_t> places;  // of the added drafts
-  const auto refuse = [&](std::uint32_t at, RefusalDetail detail) {
-    made.refusal = {Rejection::kUnfitMembers, {}, detail};
-    made.at = at;
-    return std::move(made);
-  };
-  for (std::uint32_t i = 0; i < drafts.size(); ++i) {
-    const SharedBytes& ref = drafts[i].ref;
-    if (entry != nullptr && !ref.empty() && entry->refs.contains(ref.view())) {
-      ++made.existing;
-      continue;
-    }
-    const auto number = first + static_cast<std::uint32_t>(places.size());
-    if (!ref.empty() && !added.emplace(ref.view(), number).second) {
-      return refuse(i, RefusalDetail::kRefTwice);
-    }
-    places.push_back(i);
-  }
-  for (const std::uint32_t place : places) {
-    const MemberDraft& draft = drafts[place];
-    if (const Refusal limits = judge_limits(draft.limits)) return refuse(place, limits.detail);
-    MemberSpec& member = made.members.emplace_back();
-    member.ref = draft.ref;
-    member.any = draft.any;
-    member.queue = draft.queue;
-    member.job = draft.job;
-    absl::flat_hash_set<std::uint32_t> named;
-    for (const MemberDraft::Need& need : draft.needs) {
-      std::optional<std::uint32_t> of;
-      if (const auto found = added.find(need.ref.view()); found != added.end()) {
-        of = found->second;
-      } else if (entry != nullptr) {
-        if (const auto older = entry->refs.find(need.ref.view()); older != entry->refs.end()) {
-          of = older->second;
-        }
-      }
-      if (!of) return refuse(place, RefusalDetail::kUnknownRef);
-      if (!named.insert(*of).second) return refuse(place, RefusalDetail::kNeedTwice);
-      member.needs.push_back({MemberNumber{*of}, need.on});
-    }
-  }
-  std::vector<WorkflowGraph::Added> lines;
-  lines.reserve(made.members.size());
-  for (const MemberSpec& member : made.members) lines.push_back({member.needs, member.any});
-  const WorkflowGraph none;
-  const auto circle = (entry == nullptr ? none : entry->graph).find_circle(lines);
-  if (circle) return refuse(places[*circle], RefusalDetail::kCircle);
-  if (Refusal sizes = judge_sizes(entry, made.members)) made.refusal = std::move(sizes);
-  return made;
-}
+namespace {
 
-Refusal WorkflowDecider::judge_sizes(const WorkflowEntry* entry,
-                                     const std::vector<MemberSpec>& added) const {
+Refusal judge_sizes(const WorkflowEntry* entry, const std::vector<MemberSpec>& added) {
   std::size_t members = added.size() + (entry == nullptr ? 0 : entry->members.size());
   std::size_t needs = entry == nullptr ? 0 : entry->graph.needs();
   absl::flat_hash_set<std::string_view> queues;
@@ -141,12 +86,110 @@ Refusal WorkflowDecider::judge_sizes(const WorkflowEntry* entry,
   return {};
 }
 
+}  // namespace
+
+ResolvedMembers resolve_members(const WorkflowEntry* entry,
+                                const std::vector<MemberDraft>& drafts) {
+  ResolvedMembers made;
+  const auto first = static_cast<std::uint32_t>(entry == nullptr ? 0 : entry->members.size());
+  absl::flat_hash_map<std::string_view, std::uint32_t> added;
+  const auto refuse = [&](std::uint32_t at, RefusalDetail detail) {
+    made.refusal = {Rejection::kUnfitMembers, {}, detail};
+    made.at = at;
+    return std::move(made);
+  };
+  for (std::uint32_t i = 0; i < drafts.size(); ++i) {
+    const SharedBytes& ref = drafts[i].ref;
+    if (entry != nullptr && !ref.empty() && entry->refs.contains(ref.view())) {
+      ++made.existing;
+      continue;
+    }
+    const auto number = first + static_cast<std::uint32_t>(made.places.size());
+    if (!ref.empty() && !added.emplace(ref.view(), number).second) {
+      return refuse(i, RefusalDetail::kRefTwice);
+    }
+    made.places.push_back(i);
+  }
+  for (const std::uint32_t place : made.places) {
+    const MemberDraft& draft = drafts[place];
+    MemberSpec& member = made.members.emplace_back();
+    member.ref = draft.ref;
+    member.any = draft.any;
+    member.queue = draft.queue;
+    member.job = draft.job;
+    absl::flat_hash_set<std::uint32_t> named;
+    for (const MemberDraft::Need& need : draft.needs) {
+      std::optional<std::uint32_t> of;
+      if (const auto found = added.find(need.ref.view()); found != added.end()) {
+        of = found->second;
+      } else if (entry != nullptr) {
+        if (const auto older = entry->refs.find(need.ref.view()); older != entry->refs.end()) {
+          of = older->second;
+        }
+      }
+      if (!of) return refuse(place, RefusalDetail::kUnknownRef);
+      if (!named.insert(*of).second) return refuse(place, RefusalDetail::kNeedTwice);
+      member.needs.push_back({MemberNumber{*of}, need.on});
+    }
+  }
+  std::vector<WorkflowGraph::Added> lines;
+  lines.reserve(made.members.size());
+  for (const MemberSpec& member : made.members) lines.push_back({member.needs, member.any});
+  const WorkflowGraph none;
+  const auto circle = (entry == nullptr ? none : entry->graph).find_circle(lines);
+  if (circle) return refuse(made.places[*circle], RefusalDetail::kCircle);
+  if (Refusal sizes = judge_sizes(entry, made.members)) made.refusal = std::move(sizes);
+  return made;
+}
+
+namespace {
+
+bool gives_result(const std::vector<MemberSpec>& members, const SharedBytes& ref) {
+  return std::ranges::any_of(members, [&](const MemberSpec& member) { return member.ref == ref; });
+}
+
+WorkflowReply refusal_of(const CreateWorkflow& create, const ResolvedMembers& resolved) {
+  WorkflowReply reply;
+  reply.refusal = resolved.refusal;
+  reply.at = resolved.at;
+  const SharedBytes& result_from = create.spec.result_from;
+  if (reply.refusal || result_from.empty() || create.open) return reply;
+  if (!gives_result(resolved.members, result_from)) {
+    reply.refusal = {Rejection::kUnfitMembers, {}, RefusalDetail::kUnknownResultRef};
+  }
+  return reply;
+}
+
+}  // namespace
+
+WorkflowReply judge_workflow(const CreateWorkflow& create) {
+  return refusal_of(create, resolve_members(nullptr, create.members));
+}
+
+ResolvedMembers WorkflowDecider::resolve(const WorkflowEntry* entry,
+                                         const std::vector<MemberDraft>& drafts) const {
+  ResolvedMembers made = resolve_members(entry, drafts);
+  if (made.refusal) return made;
+  for (const std::uint32_t place : made.places) {
+    const Refusal limits = judge_limits(drafts[place].limits);
+    if (!limits) continue;
+    made.refusal = {Rejection::kUnfitMembers, {}, limits.detail};
+    made.at = place;
+    return made;
+  }
+  return made;
+}
+
 // The answer to a request that was made before, or whose unique key is held.
 std::optional<WorkflowReply> WorkflowDecider::repeated(const CreateWorkflow& command) const {
   if (command.key != nullptr) {
     if (const auto verdict = judge_key(*command.key, {})) {
-      if (verdict->fate == Fate::kExisting) return made(verdict->id);
       WorkflowReply reply;
+      if (verdict->fate == Fate::kExisting) {
+        reply = made(verdict->id);
+        reply.by_key = true;
+        return reply;
+      }
       reply.refusal = verdict->refusal;
       return reply;
     }
@@ -185,19 +228,8 @@ Reply WorkflowDecider::operator()(const CreateWorkflow& command) {
       return refused_workflow(refusal->why, refusal->detail);
     }
   }
-  Resolved resolved = resolve(nullptr, command.members);
-  if (resolved.refusal) {
-    WorkflowReply reply;
-    reply.refusal = resolved.refusal;
-    reply.at = resolved.at;
-    return reply;
-  }
-  const SharedBytes& result_from = command.spec.result_from;
-  const auto gives_result = [&](const MemberSpec& member) { return member.ref == result_from; };
-  if (!result_from.empty() && !command.open &&
-      std::ranges::none_of(resolved.members, gives_result)) {
-    return refused_workflow(Rejection::kUnfitMembers, RefusalDetail::kUnknownResultRef);
-  }
+  ResolvedMembers resolved = resolve(nullptr, command.members);
+  if (WorkflowReply refusal = refusal_of(command, resolved); refusal.refusal) return refusal;
   queue_for(command.spec.queue);
   WorkflowSet created;
   created.change = WorkflowChange::kCreated;
@@ -236,7 +268,7 @@ Reply WorkflowDecider::operator()(const AddMembers& command) {
   if (terms::has_ended(entry->workflow.state)) {
     return refused_workflow(Rejection::kInvalidState, RefusalDetail::kWorkflowEnded);
   }
-  Resolved resolved = resolve(entry, command.members);
+  ResolvedMembers resolved = resolve(entry, command.members);
   if (resolved.refusal) {
     refusal.refusal = resolved.refusal;
     refusal.at = resolved.at;

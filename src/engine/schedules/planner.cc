@@ -11,6 +11,7 @@
 #include "engine/schedules/timing.h"
 #include "engine/shard/outbox.h"
 #include "store/submission_codec.h"
+#include "store/workflow_codec.h"
 
 namespace millrace::engine {
 namespace {
@@ -40,12 +41,20 @@ class Planner {
   }
 
   Result<core::Firing::Instant> make(Time at) const {
-    auto spec = job_of(schedule_, at);
-    if (!spec) return std::unexpected(spec.error());
     core::Firing::Instant instant;
     instant.at = at;
     instant.local = timing_.local(at);
     instant.job = job_id_of(schedule_, at);
+    instant.workflow = !schedule_.spec.workflow.empty();
+    if (instant.workflow) {
+      auto workflow = workflow_of(schedule_, at);
+      if (!workflow) return std::unexpected(workflow.error());
+      workflow->id = instant.job;
+      instant.spec = in_outbox(*workflow);
+      return instant;
+    }
+    auto spec = job_of(schedule_, at);
+    if (!spec) return std::unexpected(spec.error());
     spec->id = instant.job;
     spec->id_origin = core::IdOrigin::kClient;
     const bool here = shard_of(spec->queue.view(), shards_) == shard_;
@@ -134,6 +143,13 @@ std::optional<Time> next_by(const core::ScheduleProgress& progress, const Schedu
   return next;
 }
 
+void name_schedule(core::JobSpec& spec, const core::Schedule& schedule, Time instant) {
+  core::JobExtras extras = spec.extras == nullptr ? core::JobExtras{} : *spec.extras;
+  extras.schedule = schedule.name;
+  extras.scheduled_at = instant;
+  spec.extras = std::make_shared<const core::JobExtras>(std::move(extras));
+}
+
 }  // namespace
 
 std::vector<Time> owed_after_edit(const core::Schedule& schedule, const core::ScheduleSpec& edited,
@@ -188,12 +204,43 @@ Result<core::JobSpec> read_template(const SharedBytes& bytes) {
 Result<core::JobSpec> job_of(const core::Schedule& schedule, Time instant) {
   auto read = read_template(schedule.spec.job);
   if (!read) return read;
-  core::JobSpec spec = std::move(*read);
-  core::JobExtras extras = spec.extras == nullptr ? core::JobExtras{} : *spec.extras;
-  extras.schedule = schedule.name;
-  extras.scheduled_at = instant;
-  spec.extras = std::make_shared<const core::JobExtras>(std::move(extras));
-  return spec;
+  name_schedule(*read, schedule, instant);
+  return read;
+}
+
+SharedBytes template_of(core::CreateWorkflow workflow) {
+  workflow.id = {};
+  workflow.id_of_client = false;
+  workflow.content = {};
+  std::string bytes;
+  store::encode_workflow(workflow, bytes);
+  return SharedBytes(bytes);
+}
+
+Result<core::CreateWorkflow> read_workflow_template(const SharedBytes& bytes) {
+  auto read = store::decode_workflow(bytes.view());
+  if (!read) return failure("its workflow can't be read: " + read.error().message);
+  return std::move(*read);
+}
+
+Result<core::CreateWorkflow> workflow_of(const core::Schedule& schedule, Time instant) {
+  auto workflow = read_workflow_template(schedule.spec.workflow);
+  if (!workflow) return workflow;
+  const auto add_schedule = [&](SharedBytes& job) -> Status {
+    auto spec = read_template(job);
+    if (!spec) return std::unexpected(spec.error());
+    name_schedule(*spec, schedule, instant);
+    job = template_of(std::move(*spec));
+    return {};
+  };
+  for (core::MemberDraft& member : workflow->members) {
+    if (Status done = add_schedule(member.job); !done) return std::unexpected(done.error());
+  }
+  for (core::Callback& callback : workflow->spec.callbacks) {
+    if (Status done = add_schedule(callback.job); !done) return std::unexpected(done.error());
+  }
+  workflow->content = fingerprint("workflow of a schedule", schedule.spec.workflow.view());
+  return workflow;
 }
 
 core::Firing plan_firing(const core::Schedule& schedule, Zones& zones, Time wall, ShardNumber shard,

@@ -28,14 +28,20 @@ core::Firing plan_firing(const core::Schedule& schedule, Zones& zones, Time wall
 std::vector<Time> owed_after_edit(const core::Schedule& schedule, const core::ScheduleSpec& edited,
                                   Zones& zones, Time wall);
 
+// A schedule's workflow, as ScheduleSpec::workflow holds it, and back. The id is left out.
+SharedBytes template_of(core::CreateWorkflow workflow);
+Result<core::CreateWorkflow> read_workflow_template(const SharedBytes& bytes);
+
 // A schedule's job, as ScheduleSpec::job holds it, and back. The id and its origin are left out.
 SharedBytes template_of(core::JobSpec spec);
 Result<core::JobSpec> read_template(const SharedBytes& bytes);
 
-// The id of the job of an instant. The same instant always gives the same id, so a job that still
-// exists is recognized. Another schedule under the same name has other ids.
+// The id of the job or workflow of an instant. The same instant always gives the same id, so a job
+// that still exists is recognized. Another schedule under the same name has other ids.
 JobId job_id_of(const core::Schedule& schedule, Time instant);
 // The job of an instant as it is submitted: without an id, and with the schedule in its extras.
 Result<core::JobSpec> job_of(const core::Schedule& schedule, Time instant);
+// The same for a workflow, whose jobs have the schedule in their extras.
+Result<core::CreateWorkflow> workflow_of(const core::Schedule& schedule, Time instant);
 
 }  // namespace millrace::engine

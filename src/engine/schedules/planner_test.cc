@@ -266,6 +266,54 @@ TEST(Planner, AJobForAnotherShardGoesThroughTheOutbox) {
   EXPECT_EQ(boxed.spec.id, outbox_id_of(boxed.job, schedule.spec.queue.view()));
 }
 
+TEST(Planner, AWorkflowGoesThroughTheOutboxAndItsJobsNameTheSchedule) {
+  core::CreateWorkflow create;
+  create.spec.queue = SharedBytes("mail");
+  create.spec.callbacks = {{core::MemberRole::kOnEnd, SharedBytes("mail"), job_for("mail")}};
+  core::MemberDraft member;
+  member.ref = SharedBytes("a");
+  member.queue = SharedBytes("mail");
+  member.job = job_for("mail");
+  create.members = {member};
+  core::Schedule schedule = minutely(MissedPolicy::kOne);
+  schedule.spec.job = {};
+  schedule.spec.workflow = template_of(create);
+  const Firing firing = plan(schedule, at("2026-01-01T09:01:00Z"));
+  ASSERT_EQ(firing.instants.size(), 1U);
+  const Firing::Instant& instant = firing.instants[0];
+  EXPECT_TRUE(instant.workflow);
+  EXPECT_EQ(instant.job, job_id_of(schedule, instant.at));
+  EXPECT_EQ(instant.spec.id, outbox_id_of(instant.job, "mail"));
+  EXPECT_EQ(instant.spec.queue.view(), kOutboxQueue);
+
+  core::Job box;
+  box.type = instant.spec.type;
+  box.payload = instant.spec.payload;
+  ASSERT_TRUE(carries_workflow(box));
+  const auto sent = workflow_from_outbox(box);
+  ASSERT_TRUE(sent) << sent.error().message;
+  EXPECT_EQ(sent->id, instant.job);
+  EXPECT_TRUE(sent->id_of_client);
+  ASSERT_NE(sent->key, nullptr);
+  EXPECT_EQ(sent->key->window, kOutboxKeyWindow);
+  for (const SharedBytes& job : {sent->members.at(0).job, sent->spec.callbacks.at(0).job}) {
+    const auto spec = read_template(job);
+    ASSERT_TRUE(spec);
+    EXPECT_EQ(spec->extras->schedule, schedule.name);
+    EXPECT_EQ(spec->extras->scheduled_at, instant.at);
+  }
+  // Another edition of the schedule has other content; another instant has not.
+  const auto next = workflow_of(schedule, instant.at + 1min);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->content, sent->content);
+  create.members.clear();
+  schedule.spec.workflow = template_of(create);
+  EXPECT_NE(workflow_of(schedule, instant.at)->content, sent->content);
+  schedule.spec.workflow = SharedBytes("?");
+  EXPECT_THAT(std::string(plan(schedule, at("2026-01-01T09:01:00Z")).broken.view()),
+              HasSubstr("its workflow can't be read"));
+}
+
 TEST(Planner, TheInstantThatWaitsComesWithItsJob) {
   core::Schedule schedule = minutely(MissedPolicy::kOne);
   schedule.progress.waiting = at("2026-01-01T08:00:00Z");

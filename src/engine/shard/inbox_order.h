@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "base/mutant.h"
 #include "core/reply.h"
@@ -29,6 +30,19 @@ inline bool is_put_off(const core::EnqueueReply& reply) {
           item.refusal.why == core::Rejection::kKeyFull ||
           item.refusal.why == core::Rejection::kTooManyQueues ||
           item.refusal.why == core::Rejection::kOverloaded);
+}
+
+// The same of a row's workflow.
+inline bool is_put_off(const core::WorkflowReply& reply) {
+  return reply.refusal.why == core::Rejection::kTooManyQueues ||
+         reply.refusal.why == core::Rejection::kOverloaded;
+}
+inline bool is_put_off(const core::Reply& reply) {
+  if (const auto* const workflow = std::get_if<core::WorkflowReply>(&reply)) {
+    return is_put_off(*workflow);
+  }
+  const auto* const enqueued = std::get_if<core::EnqueueReply>(&reply);
+  return enqueued != nullptr && is_put_off(*enqueued);
 }
 
 class InboxOrder {

@@ -1,5 +1,6 @@
 #include "engine/shard/outbox.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@ namespace millrace::engine {
 namespace {
 
 constexpr std::string_view kRelayType = "submission";
+constexpr std::string_view kWorkflowType = "workflow";
 constexpr std::string_view kMessageType = "members";
 
 std::string_view unquoted(std::string_view payload) {
@@ -65,6 +67,12 @@ core::JobSpec in_outbox(const core::JobSpec& spec) {
   return box;
 }
 
+core::JobSpec in_outbox(const core::CreateWorkflow& workflow) {
+  std::string bytes;
+  store::encode_workflow(workflow, bytes);
+  return box_with(outbox_id_of(workflow.id, workflow.spec.queue.view()), kWorkflowType, bytes);
+}
+
 core::JobSpec in_outbox(const core::MemberMessage& message, const JobId& id) {
   std::string bytes;
   store::encode_member_message(message, bytes);
@@ -98,8 +106,12 @@ JobId outbox_id_of(JobId id, std::string_view queue) {
 void put_in_outbox(core::Ack& ack, ShardNumber shard, ShardNumber shards) {
   for (core::AckItem& item : ack.items) {
     for (core::JobSpec& spec : item.enqueue) {
-      if (shard_of(spec.queue.view(), shards) != shard) spec = in_outbox(spec);
+      if (shards > 1 && shard_of(spec.queue.view(), shards) != shard) spec = in_outbox(spec);
     }
+    for (const core::CreateWorkflow& workflow : item.workflows) {
+      item.enqueue.push_back(in_outbox(workflow));
+    }
+    item.workflows.clear();
   }
 }
 
@@ -122,6 +134,26 @@ std::expected<core::Enqueue, store::UnreadableSubmission> from_outbox(const core
   enqueue.key_window = kOutboxKeyWindow;
   enqueue.jobs.push_back(std::move(spec));
   return enqueue;
+}
+
+bool carries_workflow(const core::Job& box) { return box.type.view() == kWorkflowType; }
+
+std::expected<core::CreateWorkflow, store::UnreadableSubmission> workflow_from_outbox(
+    const core::Job& box) {
+  const std::optional<std::string> bytes = content_of(box);
+  if (!bytes) {
+    return std::unexpected(store::UnreadableSubmission{false, "the payload is not a workflow"});
+  }
+  auto read = store::decode_workflow(*bytes);
+  if (!read) return read;
+  core::CreateWorkflow create = std::move(*read);
+  create.id_of_client = true;
+  core::SubmissionKey key;
+  key.key = fingerprint(create.spec.queue.view(), "outbox " + to_string(create.id));
+  key.body = create.content;
+  key.window = kOutboxKeyWindow;
+  create.key = std::make_shared<const core::SubmissionKey>(key);
+  return create;
 }
 
 }  // namespace millrace::engine

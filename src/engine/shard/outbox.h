@@ -1,6 +1,7 @@
-// Jobs that an ack, a schedule or a workflow submits to queues of other shards, and messages about
-// members of workflows. The commit of the ack's outcome makes each of
-// them a job in a queue of the acked job's own shard, with the submission as its payload. From
+// Jobs that an ack, a schedule or a workflow submits to queues of other shards, workflows that an
+// ack or a schedule creates, and messages about members of workflows. The commit of the ack's
+// outcome makes each of them a job in a queue of the acked job's own shard, with the submission as
+// its payload. A workflow goes this way to its own shard, too. From
 // there the shard's leader passes them on (node/relay.h). So they exist if and only if the
 // outcome does, and reach their queues a moment later.
 #pragma once
@@ -15,6 +16,7 @@
 #include "engine/routing/scatter_gather.h"
 #include "store/member_codec.h"
 #include "store/submission_codec.h"
+#include "store/workflow_codec.h"
 
 namespace millrace::engine {
 
@@ -33,6 +35,9 @@ JobId outbox_id_of(JobId id, std::string_view queue);
 // The job that carries a submission to a queue of another shard.
 core::JobSpec in_outbox(const core::JobSpec& spec);
 
+// The job that carries a workflow to its shard.
+core::JobSpec in_outbox(const core::CreateWorkflow& workflow);
+
 // For an ack about to be decided on `shard`. Deterministic: ids are derived from the jobs' own.
 void put_in_outbox(core::Ack& ack, ShardNumber shard, ShardNumber shards);
 
@@ -40,6 +45,12 @@ void put_in_outbox(core::Ack& ack, ShardNumber shard, ShardNumber shards);
 // if the payload is not one that put_in_outbox() made. The failure is permanent if the payload is
 // damaged; if it is too new, a later program can read it.
 std::expected<core::Enqueue, store::UnreadableSubmission> from_outbox(const core::Job& job);
+
+// Whether the box carries a workflow, and not a job's submission.
+bool carries_workflow(const core::Job& box);
+// The workflow. Fails like from_outbox().
+std::expected<core::CreateWorkflow, store::UnreadableSubmission> workflow_from_outbox(
+    const core::Job& box);
 
 // A message about members of workflows, to another shard or to this one.
 core::JobSpec in_outbox(const core::MemberMessage& message, const JobId& id);

@@ -74,11 +74,9 @@ void Shard::Impl::offer(Task task) {
     answers_.send(task.reply_to, Unavailable::kUpgrading);
     return;
   }
-  if (options_.shards > 1) {
-    for (core::Command& command : task.commands) {
-      auto* const ack = std::get_if<core::Ack>(&command);
-      if (ack != nullptr) put_in_outbox(*ack, options_.shard, options_.shards);
-    }
+  for (core::Command& command : task.commands) {
+    auto* const ack = std::get_if<core::Ack>(&command);
+    if (ack != nullptr) put_in_outbox(*ack, options_.shard, options_.shards);
   }
   waiting_tasks_.push_back(std::move(task));
 }

@@ -48,7 +48,7 @@ void ShardSchedules::stamp(core::Command& command) const {
     const core::Schedule* const schedule = machine_.schedule(note->name.view());
     if (schedule == nullptr) return;
     const std::string_view queue = schedule->spec.queue.view();
-    if (shard_of(queue, options_.shards) == options_.shard) return;
+    if (!note->workflow && shard_of(queue, options_.shards) == options_.shard) return;
     note->box = outbox_id_of(note->job, queue);
   }
 }
@@ -118,11 +118,12 @@ bool ShardSchedules::knows_newest(const core::Schedule& schedule, core::Firing& 
   if (known.told_at && now - *known.told_at < kAskAgainAfter) return true;
   if (known.asked_at && now - *known.asked_at < kAskAgainAfter) return false;
   known.asked_at = now;
-  questions_.push_back({schedule.name, progress.last_job, Duration{0}, false});
+  questions_.push_back(
+      {schedule.name, progress.last_job, Duration{0}, false, progress.last_is_workflow});
   return false;
 }
 
-// Asks about instants that wait for the end of a job on another shard.
+// Asks about instants that wait for the end of a workflow, or of a job on another shard.
 void ShardSchedules::ask_of_waiting(const Step& step) {
   for (const SharedBytes& name : machine_.schedules_waiting_elsewhere()) {
     const core::Schedule& schedule = *machine_.schedule(name.view());
@@ -135,7 +136,8 @@ void ShardSchedules::ask_of_waiting(const Step& step) {
       if (due && has_room(step)) fire_one(name, step);
     } else if (step.now >= known.awaited_until) {
       known.awaited_until = step.now + kAwaitsEnd + kAskAgainAfter;
-      questions_.push_back({name, progress.last_job, kAwaitsEnd, progress.replaces});
+      questions_.push_back(
+          {name, progress.last_job, kAwaitsEnd, progress.replaces, progress.last_is_workflow});
     }
   }
 }

@@ -63,7 +63,8 @@ class ShardSchedules {
   const RunCounts& runs() const { return runs_; }
 
  private:
-  // The known state of a schedule's newest job, which lies on another shard. Times are the shard's.
+  // The known state of a schedule's newest workflow, or job on another shard. Times are the
+  // shard's.
   struct JobElsewhere {
     JobId job;
     bool ended = false;

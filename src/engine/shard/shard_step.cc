@@ -352,8 +352,7 @@ void Shard::Impl::decide_task(Task task, const core::Prefetched& prefetched) {
   }
   if (task.from_inbox) {
     if (events_.size() > events_before) taken_.push_back(task.from_inbox->row);
-    const auto* const enqueued = std::get_if<core::EnqueueReply>(&replies[0]);
-    if (enqueued != nullptr && engine::is_put_off(*enqueued)) put_off(task);
+    if (engine::is_put_off(replies[0])) put_off(task);
   }
   switch (task.kind) {
     case Task::Kind::kClaim:

@@ -172,7 +172,11 @@ std::size_t row_bytes(const Task& task) {
 
 std::string_view brings_job_of(const Task& task) {
   if (!task.from_inbox) return {};
-  const auto* const enqueue = std::get_if<core::Enqueue>(&task.commands.front());
+  const core::Command& command = task.commands.front();
+  if (const auto* const create = std::get_if<core::CreateWorkflow>(&command)) {
+    return create->spec.queue.view();
+  }
+  const auto* const enqueue = std::get_if<core::Enqueue>(&command);
   return enqueue == nullptr ? std::string_view() : enqueue->jobs.front().queue.view();
 }
 
@@ -198,20 +202,38 @@ store::EventFormat format_of(const std::vector<Member>& members) {
   return format;
 }
 
+store::EventFormat format_of(const core::CreateWorkflow& create) {
+  return std::max({store::EventFormat::kWorkflows, format_of(create.members),
+                   format_of(create.spec.callbacks)});
+}
+
+store::EventFormat format_of(const core::AckItem& item) {
+  store::EventFormat format = format_of(item.enqueue);
+  for (const core::CreateWorkflow& create : item.workflows) {
+    format = std::max(format, format_of(create));
+  }
+  if (item.grow == nullptr) return format;
+  return std::max({format, store::EventFormat::kWorkflows, format_of(item.grow->members)});
+}
+
+store::EventFormat format_of(const core::ScheduleSpec& spec) {
+  if (spec.workflow.empty()) return format_of(spec.job);
+  const auto workflow = read_workflow_template(spec.workflow);
+  return workflow ? format_of(*workflow) : store::EventFormat::kWorkflows;
+}
+
 store::EventFormat format_of(const core::Command& command) {
   store::EventFormat format = facts_of(command).format;
   if (const auto* enqueue = std::get_if<core::Enqueue>(&command)) {
     format = std::max(format, format_of(enqueue->jobs));
   } else if (const auto* ack = std::get_if<core::Ack>(&command)) {
-    for (const core::AckItem& item : ack->items) {
-      format = std::max(format, format_of(item.enqueue));
-      if (item.grow == nullptr) continue;
-      format = std::max({format, store::EventFormat::kWorkflows, format_of(item.grow->members)});
-    }
+    for (const core::AckItem& item : ack->items) format = std::max(format, format_of(item));
   } else if (const auto* schedule = std::get_if<core::SetSchedule>(&command)) {
-    format = std::max(format, format_of(schedule->spec.job));
+    format = std::max(format, format_of(schedule->spec));
+  } else if (const auto* note = std::get_if<core::NoteScheduleRun>(&command)) {
+    if (note->workflow) format = std::max(format, store::EventFormat::kWorkflows);
   } else if (const auto* create = std::get_if<core::CreateWorkflow>(&command)) {
-    format = std::max({format, format_of(create->members), format_of(create->spec.callbacks)});
+    format = std::max(format, format_of(*create));
   } else if (const auto* add = std::get_if<core::AddMembers>(&command)) {
     format = std::max(format, format_of(add->members));
   }

@@ -64,7 +64,7 @@ void gather_into(core::Reply& whole, core::Reply part);
 // The bytes that the commands may add to a row, without retried jobs.
 std::size_t row_bytes(const Task& task);
 
-// For an inbox row, the queue of the job that it brings; empty for other tasks.
+// For an inbox row, the queue of the job or workflow that it brings; empty for other tasks.
 std::string_view brings_job_of(const Task& task);
 
 // The oldest store format that can express everything that the task's commands may cause.

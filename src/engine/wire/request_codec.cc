@@ -64,9 +64,17 @@ PeerLevel level_of(const core::Ack& ack) {
   PeerLevel level = PeerLevel::kFirst;
   for (const core::AckItem& item : ack.items) {
     level = std::max(level, level_of(item.enqueue));
-    if (item.grow != nullptr) level = std::max(level, PeerLevel::kWorkflows);
+    const bool of_workflows = item.grow != nullptr || !item.workflows.empty();
+    if (of_workflows) level = std::max(level, PeerLevel::kWorkflows);
   }
   return level;
+}
+bool brings_workflow(const core::Command& command) {
+  if (const auto* set = std::get_if<core::SetSchedule>(&command)) {
+    return !set->spec.workflow.empty();
+  }
+  const auto* note = std::get_if<core::NoteScheduleRun>(&command);
+  return note != nullptr && note->workflow;
 }
 
 }  // namespace
@@ -77,6 +85,7 @@ PeerLevel level_of(const Request& request) {
   const auto* command = std::get_if<core::Command>(&request);
   if (command == nullptr) return level;
   if (const auto* ack = std::get_if<core::Ack>(command)) return std::max(level, level_of(*ack));
+  if (brings_workflow(*command)) return std::max(level, PeerLevel::kWorkflows);
   const auto* enqueue = std::get_if<core::Enqueue>(command);
   return enqueue == nullptr ? level : std::max(level, level_of(enqueue->jobs));
 }

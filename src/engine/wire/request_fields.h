@@ -60,7 +60,8 @@ constexpr auto describe(Of<AwaitJobQuestions>) {
 
 constexpr auto describe(Of<JobQuestion>) {
   return std::tuple(Field(1, &JobQuestion::schedule), Field(2, &JobQuestion::job),
-                    Field(3, &JobQuestion::wait), Field(4, &JobQuestion::cancel));
+                    Field(3, &JobQuestion::wait), Field(4, &JobQuestion::cancel),
+                    Field(5, &JobQuestion::workflow));
 }
 
 constexpr auto describe(Of<JobQuestions>) {

@@ -12,6 +12,7 @@
 #include "service/bulk_operations.h"
 #include "service/jobs.h"
 #include "service/visibility.h"
+#include "service/workflows.h"
 
 namespace millrace::http {
 
@@ -49,5 +50,8 @@ void answer_job(Call& call, const core::JobView& view, const api::Include& inclu
 // Answers with the job, or says that it was pruned.
 void answer_job(Call& call, const service::Answered<service::JobAnswer>& answer,
                 const api::Include& include);
+
+// Answers with the workflow, or says that it was pruned: 201 if it is new. See workflow.cc.
+void answer_made(Call& call, const service::WorkflowMade& made);
 
 }  // namespace millrace::http

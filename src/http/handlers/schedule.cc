@@ -107,11 +107,12 @@ Task<void> trigger_schedule(Call& call) {
   if (!trigger) co_return;
   service::TriggerRequest request{*trigger, {}, call.body};
   if (!take_key(call, request.key)) co_return;
-  const auto submitted = co_await service::trigger_schedule(call.caller, call.parameter(), request);
-  if (!submitted) co_return call.refuse(submitted.error());
-  answer_job(call, submitted->job, {});
-  if (submitted->created) call.response.status = 201;
-  call.response.replayed = submitted->replayed;
+  const auto made = co_await service::trigger_schedule(call.caller, call.parameter(), request);
+  if (!made) co_return call.refuse(made.error());
+  if (made->workflow) co_return answer_made(call, *made->workflow);
+  answer_job(call, made->job->job, {});
+  if (made->job->created) call.response.status = 201;
+  call.response.replayed = made->job->replayed;
 }
 
 Task<void> backfill_schedule(Call& call) {
@@ -136,7 +137,7 @@ Task<void> list_runs(Call& call) {
     api::ScheduleRun& shown = runs.emplace_back();
     shown.scheduled_at = run.scheduled_at;
     shown.at = run.at;
-    if (run.job != core::kNoJob) shown.job = run.job;
+    if (run.job != core::kNoJob) (run.workflow ? shown.workflow : shown.job) = run.job;
     shown.outcome = name_of(run.outcome);
     shown.count = run.count;
     shown.error = api::sentence_of(run.error);

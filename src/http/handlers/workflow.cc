@@ -57,6 +57,17 @@ void answer_members(Call& call, const service::MemberPage& page,
 
 }  // namespace
 
+void answer_made(Call& call, const service::WorkflowMade& made) {
+  if (made.workflow != nullptr) {
+    answer_workflow(call, service::WorkflowFound{made.workflow, {}, false});
+  } else {
+    JsonWriter json(call.response.body);
+    api::encode_pruned_job(json, made.id);
+  }
+  if (made.created) call.response.status = 201;
+  call.response.replayed = made.replayed;
+}
+
 Task<void> create_workflow(Call& call) {
   if (!accepted(call, api::decode_no_query(call.query()))) co_return;
   const auto workflow = accepted(call, api::decode_workflow(call.body, call.services.limits));
@@ -65,14 +76,7 @@ Task<void> create_workflow(Call& call) {
   if (!take_key(call, request.key)) co_return;
   const auto made = co_await service::create_workflow(call.caller, request);
   if (!made) co_return call.refuse(made.error());
-  if (made->workflow != nullptr) {
-    answer_workflow(call, service::WorkflowFound{made->workflow, {}, false});
-  } else {
-    JsonWriter json(call.response.body);
-    api::encode_pruned_job(json, made->id);
-  }
-  if (made->created) call.response.status = 201;
-  call.response.replayed = made->replayed;
+  answer_made(call, *made);
 }
 
 Task<void> list_workflows(Call& call) {

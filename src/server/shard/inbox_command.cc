@@ -2,18 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "api/schedule.h"
 #include "api/submission.h"
 #include "api/text.h"
+#include "api/workflow.h"
 #include "base/json_check.h"
 #include "base/random.h"
 #include "digest/fingerprint.h"
 #include "engine/routing/scatter_gather.h"
 #include "service/convert.h"
 #include "service/schedule_spec.h"
+#include "service/workflow_draft.h"
 
 namespace millrace::server {
 namespace {
@@ -67,6 +70,29 @@ std::expected<core::Command, std::string> enqueue_of(const store::InboxRow& row,
   enqueue.jobs.push_back(specs.make(*job));
   if (made_here) enqueue.jobs.back().id_origin = core::IdOrigin::kServer;
   return enqueue;
+}
+
+std::expected<core::Command, std::string> workflow_of(const store::InboxRow& row,
+                                                      std::uint32_t shard,
+                                                      const InboxTerms& terms) {
+  auto workflow = api::decode_workflow(row.payload, terms.limits);
+  if (!workflow) return std::unexpected(sentence_of(workflow.error()));
+  if (engine::shard_of(workflow->queue, terms.shards) != shard) {
+    return std::unexpected(fmt::format("the queue lies on another shard than {}", shard));
+  }
+  service::MemberMaker maker(row.at);
+  auto draft = service::draft_workflow(*workflow, maker, api::kMaxMemberBytesPerCall, "");
+  if (!draft) return std::unexpected(sentence_of(draft.error()));
+  core::CreateWorkflow create = std::move(*draft);
+  create.id = row.job;
+  create.id_of_client = workflow->id.has_value();
+  create.content = fingerprint("workflow", row.payload);
+  if (!row.idempotency_key.empty()) {
+    create.key = std::make_shared<const core::SubmissionKey>(
+        core::SubmissionKey{fingerprint(workflow->queue, row.idempotency_key), create.content,
+                            terms.idempotency_window});
+  }
+  return create;
 }
 
 core::Ack fence_of(const store::InboxRow& row) {
@@ -151,6 +177,8 @@ std::expected<core::Command, std::string> command_of(const store::InboxRow& row,
       return set_schedule_of(row, shard, terms);
     case store::InboxKind::kDeleteSchedule:
       return delete_schedule_of(row, shard, terms);
+    case store::InboxKind::kWorkflow:
+      return workflow_of(row, shard, terms);
   }
   return std::unexpected("this version does not know what to do with it");
 }

@@ -34,14 +34,13 @@ void judge_idle(Judge& judge, const core::Workflow& workflow, Time since) {
   if (idle < kIdleWorkflow) return;
   judge.found.add(kWorkflowIdle, kWarn, [&] {
     const std::string id = to_string(workflow.id);
-    return Finding{
-        .about = {.workflow = id},
-        .what = fmt::format("Workflow {} is open and has been idle for {}",
-                            name_for_people(workflow), format_duration_for_people(idle)),
-        .why = "It does not end before it is closed, so its callbacks wait.",
-        .next = "close it, or add members",
-        .command = "millrace workflow close " + id,
-        .figures = {{"idle", in_ms(idle), "ms", in_ms(kIdleWorkflow)}}};
+    return Finding{.about = {.workflow = id},
+                   .what = fmt::format("Workflow {} is open and has been idle for {}",
+                                       name_for_people(workflow), format_duration_for_people(idle)),
+                   .why = "It does not end before it is closed, so its callbacks wait.",
+                   .next = "close it, or add members",
+                   .command = "millrace workflow close " + id,
+                   .figures = {{"idle", in_ms(idle), "ms", in_ms(kIdleWorkflow)}}};
   });
 }
 
@@ -54,8 +53,9 @@ void judge_late_success(Judge& judge, const core::Workflow& workflow) {
         .about = {.workflow = id},
         .what = fmt::format("Workflow {} has failed, and what failed has succeeded since",
                             name_for_people(workflow)),
-        .why = "Transactions finished jobs that had counted as failed. What hangs on them was "
-               "skipped.",
+        .why =
+            "Transactions finished jobs that had counted as failed. What hangs on them was "
+            "skipped.",
         .next = "run what was skipped",
         .command = "millrace workflow retry " + id};
   });

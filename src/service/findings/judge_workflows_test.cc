@@ -35,7 +35,7 @@ TEST_F(JudgeTest, AnOpenWorkflowIsIdleAfterADayWithoutUnendedMembers) {
   judge_idle(judge_, open, kJudged - 26h);
   const auto found = only(kWorkflowIdle, kWarn);
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->what, "Workflow crawl is open and has been idle for 26 h");
+  EXPECT_EQ(found->what, "Workflow crawl is open and has been idle for 1d2h");
   EXPECT_EQ(found->about.workflow, to_string(open.id));
   EXPECT_EQ(found->command, "millrace workflow close " + to_string(open.id));
 }

@@ -52,10 +52,11 @@ constexpr const char* kReject =
     "AND fence.token = gone.token AND fence.finished = (gone.kind = 2)) "
     "INSERT INTO millrace.inbox_rejected(id, reason, kind, job, token, spec, idempotency_key, "
     "payload, at, schedule) SELECT id, reason, CASE kind WHEN 1 THEN 'enqueue' "
-    "WHEN 2 THEN 'finish' WHEN 3 THEN 'fence' WHEN 4 THEN 'schedule' ELSE 'unschedule' END, "
+    "WHEN 2 THEN 'finish' WHEN 3 THEN 'fence' WHEN 4 THEN 'schedule' WHEN 5 THEN 'unschedule' "
+    "ELSE 'workflow' END, "
     "job, token, CASE WHEN kind < 4 THEN spec ELSE millrace.as_json(payload) END, "
     "idempotency_key, CASE WHEN kind < 4 THEN millrace.as_json(payload) END, at, "
-    "CASE WHEN kind > 3 THEN spec #>> '{}' END FROM gone";
+    "CASE WHEN kind IN (4, 5) THEN spec #>> '{}' END FROM gone";
 constexpr const char* kMove =
     "WITH gone AS (DELETE FROM millrace.inbox_rows WHERE shard = $1 AND xid = $2 AND id = $3 "
     "RETURNING *) INSERT INTO millrace.inbox_rows(shard, kind, moves, at, job, token, spec, "

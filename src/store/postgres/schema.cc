@@ -30,7 +30,7 @@ const std::vector<Migration>& migrations() {
                    kSchedule, kReadInbox, kRights)},
       // Older programs leave the new columns and tables alone: there is nothing in them before all
       // nodes know workflows.
-      {"workflows", 1, kWorkflows},
+      {"workflows", 1, fmt::format("{}{}", kWorkflows, kWorkflowInbox)},
 #ifdef MILLRACE_TOMORROW
       {"tomorrow", 1, "CREATE TABLE millrace.tomorrow(one integer PRIMARY KEY);"},
 #endif

@@ -17,7 +17,9 @@ extern const char* const kSchedule;
 extern const char* const kReadInbox;
 extern const char* const kRights;
 
-extern const char* const kWorkflows;  // the second migration
+// The second migration, in this order.
+extern const char* const kWorkflows;
+extern const char* const kWorkflowInbox;
 
 extern const char* const kShard;
 extern const char* const kJournal;

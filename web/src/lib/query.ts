@@ -15,6 +15,7 @@ export const kFields: [string, string][] = [
   ["run_at", "when it is due"],
   ["finished", "when it ended"],
   ["schedule", "the schedule that made it"],
+  ["workflow", "the workflow that it belongs to: its id"],
   ["meta.", "a member of its meta"],
   ["payload.", "a path in its payload"],
   ["result.", "a path in its result"],

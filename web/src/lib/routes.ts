@@ -13,6 +13,7 @@ export const pages: PageEntry[] = [
   { path: "", name: "Overview", icon: "overview", key: "o", group: "" },
   { path: "queues", name: "Queues", icon: "queues", key: "q", group: "" },
   { path: "jobs", name: "Jobs", icon: "jobs", key: "j", group: "" },
+  { path: "workflows", name: "Workflows", icon: "workflows", key: "f", group: "" },
   { path: "errors", name: "Errors", icon: "failures", key: "e", group: "" },
   { path: "schedules", name: "Schedules", icon: "schedules", key: "s", group: "Work" },
   { path: "limits", name: "Limits", icon: "limits", key: "l", group: "Work" },

@@ -29,9 +29,9 @@ export type BreakerState = "closed" | "open" | "half_open";
 export type MissedPolicy = "skip" | "one" | "all";
 
 /**
- * What happens at an instant while the job of the instant before has not ended: `allow` the new job beside it, `skip`
- * the instant, `queue` it (one waits until the job has ended, later ones are skipped), or `replace` the job: cancel it,
- * and submit the new one when it has ended.
+ * What happens at an instant while the job or workflow of the instant before has not ended: `allow` the new job beside
+ * it, `skip` the instant, `queue` it (one waits until the job has ended, later ones are skipped), or `replace` the job:
+ * cancel it, and submit the new one when it has ended.
  */
 export type OverlapPolicy = "allow" | "skip" | "queue" | "replace";
 
@@ -61,9 +61,10 @@ export type MemberState = "blocked" | "active" | "succeeded" | "failed" | "skipp
 
 /**
  * Why a member has failed or was skipped; null if nothing is known. `refused`: its job was, at its release. `by_call`:
- * a call skipped it.
+ * a call, or the ack of a member that it needs, skipped it. `growth_refused`: its job succeeded, and the workflow
+ * refused what the ack added.
  */
-export type MemberReason = "dead" | "expired" | "cancelled" | "deleted" | "refused" | "by_call";
+export type MemberReason = "dead" | "expired" | "cancelled" | "deleted" | "refused" | "by_call" | "growth_refused";
 
 /** `failed`: a member that is released so catches the failure. `ended`: succeeded, failed or skipped. */
 export type NeedOn = "succeeded" | "failed" | "ended";
@@ -101,6 +102,8 @@ export type FindingCode =
   | "schedule_skips"
   | "schedule_paused"
   | "schedule_ended"
+  | "workflow_idle"
+  | "workflow_late_success"
   | "push_failing"
   | "push_paused"
   | "token_expires"
@@ -128,7 +131,16 @@ export type FindingSeverity = "bad" | "warn" | "note";
 
 /** `errors` is the failures by type and by group; `node` the answering node; `cluster` the nodes together. */
 export type FindingArea =
-  "queues" | "workers" | "limits" | "errors" | "schedules" | "push_targets" | "tokens" | "node" | "cluster";
+  | "queues"
+  | "workers"
+  | "limits"
+  | "errors"
+  | "schedules"
+  | "workflows"
+  | "push_targets"
+  | "tokens"
+  | "node"
+  | "cluster";
 
 export type ErrorGroupStatus = "open" | "muted" | "resolved";
 
@@ -1188,9 +1200,9 @@ export interface ScheduleRule {
    */
   missed_limit?: number;
   /**
-   * What happens at an instant while the job of the instant before has not ended: `allow` the new job beside it, `skip`
-   * the instant, `queue` it (one waits until the job has ended, later ones are skipped), or `replace` the job: cancel
-   * it, and submit the new one when it has ended. Default `allow`.
+   * What happens at an instant while the job or workflow of the instant before has not ended: `allow` the new job
+   * beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones are skipped), or `replace`
+   * the job: cancel it, and submit the new one when it has ended. Default `allow`.
    */
   overlap?: OverlapPolicy;
   /**
@@ -1258,6 +1270,54 @@ export interface ScheduleJob {
   order_on_failure?: OrderOnFailure;
   /** The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128 characters. */
   fair_key?: string;
+}
+
+export interface ScheduleMember {
+  /** The name by which other members name this one. Left out if it has none. */
+  ref?: string;
+  /** What the member waits for. Left out if it waits for nothing. */
+  needs?: NeedInput[];
+  /** The first need that is met releases it. Left out if false. */
+  needs_any?: boolean;
+  /** The job, with what `defaults` gave it. */
+  job: ScheduleJob;
+}
+
+/**
+ * The workflow as it was given, with its defaults applied to its jobs; a member that was left out may be left out here.
+ */
+export interface ScheduleWorkflow {
+  /** The queue of the workflow itself. */
+  queue: string;
+  /** What it is, for people. */
+  name?: string;
+  /** Names to find its workflows by. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. */
+  meta?: Record<string, string>;
+  members: ScheduleMember[];
+  on_member_failed: OnMemberFailed;
+  /** The job to submit when the workflow has succeeded. */
+  on_success?: ScheduleJob;
+  /** The job to submit when it has failed or was cancelled. */
+  on_failure?: ScheduleJob;
+  /** The job to submit when it has ended. */
+  on_end?: ScheduleJob;
+  /** The most members that are active at once. 1 to 1,000,000. */
+  max_active?: number;
+  /** After this time of a generation it stops as if cancelled, and has failed. At most 10 years. */
+  timeout_ms?: number;
+  /** The ref of a member, whose result is the workflow's. */
+  result_from?: string;
+  /** Whether the members' jobs stay until the workflow goes. */
+  keep_members: boolean;
+}
+
+export interface NeedInput {
+  /** The ref of another member. */
+  ref: string;
+  /** The end that is waited for. Default `succeeded`. */
+  on?: NeedOn;
 }
 
 export interface MembersAnswer {
@@ -1523,8 +1583,10 @@ export interface PushTest {
 export interface Schedule {
   /** The schedule's name. */
   name: string;
-  /** The job that it submits, as it was given. */
+  /** The job that it submits, as it was given. Left out if it creates workflows. */
   job: ScheduleJob;
+  /** The workflow that it creates, as it was given. Left out if it submits jobs. */
+  workflow?: ScheduleWorkflow;
   /** No instant is before it. */
   start_at: string | null;
   /** No instant is after it. */
@@ -1551,10 +1613,15 @@ export interface Schedule {
   created_at: string;
   /** The last change of `version`. */
   updated_at: string;
-  /** The newest instant that made a job; null before the first. */
+  /** The newest instant that made a job or workflow; null before the first. */
   last_scheduled_at: string | null;
-  /** The job of `last_scheduled_at`, which the queue may have forgotten; null before the first. */
+  /**
+   * The job of `last_scheduled_at`, which the queue may have forgotten; null before the first, and if that was a
+   * workflow.
+   */
   last_job_id: string | null;
+  /** The workflow of `last_scheduled_at`. Left out if there is none. */
+  last_workflow_id?: string;
   /**
    * The next instants, at most five, without jitter. For a paused schedule, those that it would have; none if it is
    * `ended` or `broken`. At most 5 entries.
@@ -1604,9 +1671,9 @@ export interface Schedule {
    */
   missed_limit: number;
   /**
-   * What happens at an instant while the job of the instant before has not ended: `allow` the new job beside it, `skip`
-   * the instant, `queue` it (one waits until the job has ended, later ones are skipped), or `replace` the job: cancel
-   * it, and submit the new one when it has ended. Default `allow`.
+   * What happens at an instant while the job or workflow of the instant before has not ended: `allow` the new job
+   * beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones are skipped), or `replace`
+   * the job: cancel it, and submit the new one when it has ended. Default `allow`.
    */
   overlap: OverlapPolicy;
   /**
@@ -1658,11 +1725,14 @@ export interface Run {
   at: string;
   /** The job, if one was submitted; else null. */
   job_id: string | null;
+  /** The workflow, if one was created. Left out if none was. */
+  workflow_id?: string;
   /**
-   * `submitted`: a job was made. `replaced`: a job was made after the previous one was cancelled. `skipped_overlap`: no
-   * job, because of `overlap`; also if the instant waited and a later one replaced it. `skipped_missed`: no job,
-   * because the instant was missed and `missed` skips it. `refused`: the job could not be submitted, for instance
-   * because the queue was full. The schedule retries it until the next instant, and only then makes this entry.
+   * `submitted`: a job or workflow was made. `replaced`: a job was made after the previous one was cancelled.
+   * `skipped_overlap`: no job, because of `overlap`; also if the instant waited and a later one replaced it.
+   * `skipped_missed`: no job, because the instant was missed and `missed` skips it. `refused`: the job could not be
+   * submitted, for instance because the queue was full. The schedule retries it until the next instant, and only then
+   * makes this entry.
    */
   outcome: "submitted" | "skipped_overlap" | "skipped_missed" | "replaced" | "refused";
   /** With `skipped_missed`, how many instants the entry stands for, if not one. */
@@ -1744,6 +1814,8 @@ export interface FindingAbout {
   error_group?: string;
   /** Its name. */
   schedule?: string;
+  /** Its id. */
+  workflow?: string;
   /** Its name. */
   push_target?: string;
   /** Its id. */

@@ -2,7 +2,7 @@
 // events.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, get } from "../lib/api";
-import { count, timeOfDay, absolute } from "../lib/format";
+import { count, timeOfDay, absolute, shortId } from "../lib/format";
 import { liveState, paused } from "../lib/live";
 import { names, wantNames } from "../lib/names";
 import { href, place, setQuery } from "../lib/router";
@@ -25,6 +25,10 @@ const kinds: Record<string, string> = {
   "job.expired": "expired",
   "job.cancel_requested": "cancelled",
   "job.cancelled": "cancelled",
+  "workflow.succeeded": "succeeded",
+  "workflow.failed": "failed",
+  "workflow.cancelled": "cancelled",
+  "workflow.stopping": "stopping",
 };
 const groups: Record<string, string[]> = {
   failures: ["job.retrying", "job.dead", "job.lease_expired", "job.timed_out", "job.expired"],
@@ -171,6 +175,10 @@ export function Events() {
                       <td class="wide">
                         {event.job_id ? (
                           <a href={href(["jobs", event.job_id])}>{event.job_type}</a>
+                        ) : typeof event.data.workflow === "string" ? (
+                          <a href={href(["workflows", event.data.workflow])}>
+                            {typeof event.data.name === "string" ? event.data.name : shortId(event.data.workflow)}
+                          </a>
                         ) : (
                           <span class="soft">{event.queue ?? ""}</span>
                         )}

@@ -31,6 +31,7 @@ import { StateMark, kEnded, stateOfOutcome } from "../ui/state";
 import { toast } from "../ui/toast";
 import { Waterfall } from "../ui/waterfall";
 import { WhyPanel } from "../ui/why";
+import { PlacePanel } from "../ui/member";
 import { serverUrl } from "./quickstart";
 
 interface Whole {
@@ -201,68 +202,71 @@ export function JobPage({ id }: { id: string }) {
               {tab === "events" && <History events={job.events} />}
             </Panel>
           </div>
-          <Panel title="Details" pad>
-            <Facts
-              items={[
-                ["Created", <Time key="c" at={job.created_at} exact />],
-                ["Due", <Time key="d" at={job.run_at} exact />],
-                job.started_at ? ["Started", <Time key="s" at={job.started_at} exact />] : ["", null],
-                job.finished_at ? ["Ended", <Time key="e" at={job.finished_at} exact />] : ["", null],
-                job.expires_at ? ["Expires", <Time key="x" at={job.expires_at} exact />] : ["", null],
-                job.lease_expires_at ? ["Lease until", <Time key="l" at={job.lease_expires_at} />] : ["", null],
-                ["Priority", String(job.priority)],
-                job.crashes > 0 ? ["Lost workers", String(job.crashes)] : ["", null],
-                job.generation > 0
-                  ? ["Retried by hand", job.generation === 1 ? "once" : `${job.generation} times`]
-                  : ["", null],
-                job.schedule
-                  ? [
-                      "Schedule",
-                      <span key="s">
-                        <a href={href(["schedules", job.schedule.name])}>{job.schedule.name}</a>, for{" "}
-                        {absolute(job.schedule.scheduled_at)}
-                      </span>,
-                    ]
-                  : ["", null],
-                job.unique ? ["Unique key", <code key="u">{job.unique.key}</code>] : ["", null],
-                job.order_key ? ["Order key", <code key="o">{job.order_key}</code>] : ["", null],
-                job.limits && job.limits.length > 0
-                  ? [
-                      "Limits",
-                      <span key="l" class="stack tight">
-                        {job.limits.map((limit) => (
-                          <span key={limit.name}>
-                            <a href={href(["limits", limit.name])}>{limit.name}</a>
-                            {limit.key && <code> {limit.key}</code>}
-                          </span>
-                        ))}
-                      </span>,
-                    ]
-                  : ["", null],
-                job.timeout_ms ? ["Time-out", exactly(job.timeout_ms)] : ["", null],
-                job.lease_ms ? ["Lease", exactly(job.lease_ms)] : ["", null],
-                job.tags.length > 0
-                  ? [
-                      "Tags",
-                      <span key="t" class="row wrap" style={{ gap: "0.25rem" }}>
-                        {job.tags.map((tag) => (
-                          <a key={tag} class="badge" href={href(["jobs"], { q: `tag:${tag}` })}>
-                            {tag}
-                          </a>
-                        ))}
-                      </span>,
-                    ]
-                  : ["", null],
-                ...Object.entries(job.meta).map(
-                  ([name, value]): [preact.ComponentChildren, preact.ComponentChildren] => [
-                    <code key={name}>{name}</code>,
-                    value,
-                  ],
-                ),
-                job.traceparent ? ["Trace", <code key="tp">{job.traceparent}</code>] : ["", null],
-              ]}
-            />
-          </Panel>
+          <div class="stack" style={{ gap: "1rem" }}>
+            {job.workflow && <PlacePanel job={job} />}
+            <Panel title="Details" pad>
+              <Facts
+                items={[
+                  ["Created", <Time key="c" at={job.created_at} exact />],
+                  ["Due", <Time key="d" at={job.run_at} exact />],
+                  job.started_at ? ["Started", <Time key="s" at={job.started_at} exact />] : ["", null],
+                  job.finished_at ? ["Ended", <Time key="e" at={job.finished_at} exact />] : ["", null],
+                  job.expires_at ? ["Expires", <Time key="x" at={job.expires_at} exact />] : ["", null],
+                  job.lease_expires_at ? ["Lease until", <Time key="l" at={job.lease_expires_at} />] : ["", null],
+                  ["Priority", String(job.priority)],
+                  job.crashes > 0 ? ["Lost workers", String(job.crashes)] : ["", null],
+                  job.generation > 0
+                    ? ["Retried by hand", job.generation === 1 ? "once" : `${job.generation} times`]
+                    : ["", null],
+                  job.schedule
+                    ? [
+                        "Schedule",
+                        <span key="s">
+                          <a href={href(["schedules", job.schedule.name])}>{job.schedule.name}</a>, for{" "}
+                          {absolute(job.schedule.scheduled_at)}
+                        </span>,
+                      ]
+                    : ["", null],
+                  job.unique ? ["Unique key", <code key="u">{job.unique.key}</code>] : ["", null],
+                  job.order_key ? ["Order key", <code key="o">{job.order_key}</code>] : ["", null],
+                  job.limits && job.limits.length > 0
+                    ? [
+                        "Limits",
+                        <span key="l" class="stack tight">
+                          {job.limits.map((limit) => (
+                            <span key={limit.name}>
+                              <a href={href(["limits", limit.name])}>{limit.name}</a>
+                              {limit.key && <code> {limit.key}</code>}
+                            </span>
+                          ))}
+                        </span>,
+                      ]
+                    : ["", null],
+                  job.timeout_ms ? ["Time-out", exactly(job.timeout_ms)] : ["", null],
+                  job.lease_ms ? ["Lease", exactly(job.lease_ms)] : ["", null],
+                  job.tags.length > 0
+                    ? [
+                        "Tags",
+                        <span key="t" class="row wrap" style={{ gap: "0.25rem" }}>
+                          {job.tags.map((tag) => (
+                            <a key={tag} class="badge" href={href(["jobs"], { q: `tag:${tag}` })}>
+                              {tag}
+                            </a>
+                          ))}
+                        </span>,
+                      ]
+                    : ["", null],
+                  ...Object.entries(job.meta).map(
+                    ([name, value]): [preact.ComponentChildren, preact.ComponentChildren] => [
+                      <code key={name}>{name}</code>,
+                      value,
+                    ],
+                  ),
+                  job.traceparent ? ["Trace", <code key="tp">{job.traceparent}</code>] : ["", null],
+                ]}
+              />
+            </Panel>
+          </div>
         </div>
       </div>
       {editing && <Edit job={job} payload={payload} onClose={() => setEditing(false)} onDone={whole.reload} />}

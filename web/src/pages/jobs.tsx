@@ -1,92 +1,38 @@
 // Jobs selected by a filter, which is part of the address. Rows keep their places while they change;
 // new ones wait above until they are requested.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get, getAll, may, post } from "../lib/api";
+import { getAll, may, post } from "../lib/api";
 import { compact, count, duration, plural, shortId } from "../lib/format";
 import { now, serverNow } from "../lib/live";
 import { fieldOf, withField } from "../lib/query";
 import { searches, setSearches } from "../lib/prefs";
 import { go, href, place, setQuery } from "../lib/router";
 import { useResource } from "../lib/resource";
-import { type BulkAnswer, type Job, type Operation, type Page, type Queue, kStates } from "../lib/types";
+import { useRows } from "../lib/rows";
+import { type BulkAnswer, type Job, type Operation, type Queue, kStates } from "../lib/types";
 import { Dialog, Menu } from "../ui/dialog";
 import { FilterBar } from "../ui/filter";
-import { Icon } from "../ui/icons";
 import { Button, Copy, Empty, Panel, Tabs, TextField, Time, Trouble } from "../ui/parts";
 import { Bar } from "../ui/shell";
 import { StateMark, StateShape } from "../ui/state";
+import { MoreRows, NewRows } from "../ui/table";
 import { toast } from "../ui/toast";
 import { totalsOf } from "./overview";
 
-const kPage = 50;
-
 export function Jobs() {
   const q = place.value.query.get("q") ?? "";
-  const first = useResource(`jobs ${q}`, (signal) => get<Page<Job>>("v1/jobs", { q, limit: kPage }, signal), {
-    keep: true,
-    everyMs: 15_000,
-  });
+  const list = useRows<Job>("v1/jobs", { q });
+  const { of: first, rows: jobs, gone } = list;
   const queues = useResource("queues", (signal) => getAll<Queue>("v1/queues", {}, signal), { everyMs: 15_000 });
-  const [shown, setShown] = useState<{
-    q: string;
-    jobs: Job[];
-    cursor: string | null;
-    gone: Set<string>;
-    fresh: Job[];
-  }>({ q: "\0", jobs: [], cursor: null, gone: new Set(), fresh: [] });
   const [chosen, setChosen] = useState<Set<string>>(new Set());
   const [everything, setEverything] = useState(false);
   const lastClicked = useRef<number>(-1);
-  const [loadingMore, setLoadingMore] = useState(false);
-
-  const reset = (page: Page<Job>): void =>
-    setShown({ q, jobs: page.items, cursor: page.next_cursor, gone: new Set(), fresh: [] });
-  const loaded = first.data;
-  const isOld = loaded !== undefined && first.loading;
-  useEffect(() => {
-    if (!loaded || first.loading) return;
-    if (shown.q !== q || shown.jobs.length === 0) {
-      reset(loaded);
-      return;
-    }
-    const answered = new Map(loaded.items.map((job) => [job.id, job]));
-    const known = new Set(shown.jobs.map((job) => job.id));
-    // The first page shows all jobs newer than its last one. Ids of the same millisecond have no order.
-    const oldest = loaded.next_cursor === null ? "" : (loaded.items.at(-1)?.created_at ?? "");
-    const gone = new Set(shown.gone);
-    for (const job of shown.jobs) {
-      if (answered.has(job.id)) gone.delete(job.id);
-      else if (job.created_at > oldest) gone.add(job.id);
-    }
-    setShown({
-      ...shown,
-      jobs: shown.jobs.map((job) => answered.get(job.id) ?? job),
-      gone,
-      fresh: loaded.items.filter((job) => !known.has(job.id)),
-    });
-  }, [loaded, first.loading, q]);
   useEffect(() => {
     setChosen(new Set());
     setEverything(false);
     lastClicked.current = -1;
   }, [q]);
 
-  const more = async (): Promise<void> => {
-    setLoadingMore(true);
-    try {
-      const page = await get<Page<Job>>("v1/jobs", { q, limit: 100, cursor: shown.cursor ?? undefined });
-      setShown((before) => {
-        const known = new Set(before.jobs.map((job) => job.id));
-        return {
-          ...before,
-          jobs: [...before.jobs, ...page.items.filter((job) => !known.has(job.id))],
-          cursor: page.next_cursor,
-        };
-      });
-    } finally {
-      setLoadingMore(false);
-    }
-  };
   const state = fieldOf(q, "state");
   const totals = queues.data && totalsOf(queues.data);
   const onlyQueue = fieldOf(q, "queue");
@@ -108,14 +54,14 @@ export function Jobs() {
     const from = range && lastClicked.current >= 0 ? Math.min(lastClicked.current, index) : index;
     const to = range && lastClicked.current >= 0 ? Math.max(lastClicked.current, index) : index;
     for (let i = from; i <= to; ++i) {
-      const id = shown.jobs[i]?.id;
+      const id = jobs[i]?.id;
       if (id) on ? next.add(id) : next.delete(id);
     }
     lastClicked.current = index;
     setChosen(next);
     setEverything(false);
   };
-  const allShown = shown.jobs.length > 0 && shown.jobs.every((job) => chosen.has(job.id));
+  const allShown = jobs.length > 0 && jobs.every((job) => chosen.has(job.id));
   const operate = may("operate");
 
   return (
@@ -145,18 +91,8 @@ export function Jobs() {
         />
         {first.error && !fault && <Trouble of={first} />}
         <Panel>
-          {shown.fresh.length > 0 && (
-            <button
-              type="button"
-              class="btn quiet"
-              style={{ width: "100%", borderRadius: 0, color: "var(--accent)" }}
-              onClick={() => loaded && reset(loaded)}
-            >
-              <Icon name="up" />
-              Show {shown.fresh.length >= kPage ? `${kPage} or more new jobs` : plural(shown.fresh.length, "new job")}
-            </button>
-          )}
-          {shown.jobs.length === 0 && loaded && !first.loading && shown.q === q ? (
+          <NewRows of={list} one="job" />
+          {list.isEmpty ? (
             <Empty icon="jobs" title={q ? "No job matches" : "There are no jobs"}>
               <p>
                 {q
@@ -170,7 +106,7 @@ export function Jobs() {
               )}
             </Empty>
           ) : (
-            <div class="scroll" role="region" aria-label="Jobs" tabIndex={0} style={{ opacity: isOld ? 0.6 : 1 }}>
+            <div class="scroll" role="region" aria-label="Jobs" tabIndex={0} style={{ opacity: list.isOld ? 0.6 : 1 }}>
               <table class="jobs">
                 <caption class="hidden-text">Jobs, newest first</caption>
                 <thead>
@@ -182,9 +118,7 @@ export function Jobs() {
                           aria-label="Choose all that are shown"
                           checked={allShown}
                           onChange={(event) => (
-                            setChosen(
-                              event.currentTarget.checked ? new Set(shown.jobs.map((job) => job.id)) : new Set(),
-                            ),
+                            setChosen(event.currentTarget.checked ? new Set(jobs.map((job) => job.id)) : new Set()),
                             setEverything(false)
                           )}
                         />
@@ -212,13 +146,13 @@ export function Jobs() {
                   </tr>
                 </thead>
                 <tbody>
-                  {shown.jobs.map((job, index) => (
+                  {jobs.map((job, index) => (
                     <tr
                       key={job.id}
-                      class={shown.gone.has(job.id) ? "gone" : ""}
+                      class={gone.has(job.id) ? "gone" : ""}
                       aria-selected={operate ? chosen.has(job.id) : undefined}
                       data-row={href(["jobs", job.id])}
-                      title={shown.gone.has(job.id) ? "It no longer matches the filter" : undefined}
+                      title={gone.has(job.id) ? "It no longer matches the filter" : undefined}
                     >
                       {operate && (
                         <td>
@@ -269,27 +203,18 @@ export function Jobs() {
                   ))}
                 </tbody>
               </table>
-              {!loaded && !first.error && (
+              {!first.data && !first.error && (
                 <div class="skeleton" style={{ height: "20rem" }} role="status" aria-label="Loading" />
               )}
             </div>
           )}
-          {(shown.cursor !== null || shown.jobs.length > kPage) && (
-            <div class="row" style={{ padding: "0.5rem 1rem" }}>
-              <span class="soft grow">{plural(shown.jobs.length, "job")} shown</span>
-              {shown.cursor !== null && (
-                <Button size="tiny" disabled={loadingMore} onClick={more}>
-                  Show more
-                </Button>
-              )}
-            </div>
-          )}
+          <MoreRows of={list} one="job" />
           {chosen.size > 0 && (
             <Selection
               q={q}
-              chosen={shown.jobs.filter((job) => chosen.has(job.id))}
+              chosen={jobs.filter((job) => chosen.has(job.id))}
               everything={everything}
-              canTakeAll={allShown && shown.cursor !== null}
+              canTakeAll={allShown && list.hasMore}
               takeAll={() => setEverything(true)}
               clear={() => (setChosen(new Set()), setEverything(false))}
             />

@@ -1,19 +1,28 @@
 // The actions on a single job, for all pages that show it.
 import { patch, post, remove, segment } from "../lib/api";
+import { nameOf } from "../lib/graph";
 import { go } from "../lib/router";
 import type { Job } from "../lib/types";
 import { type MenuItem, ask } from "./dialog";
+import { retryMembers } from "./members";
 import { kEnded } from "./state";
 import { toast } from "./toast";
 
 const path = (job: Job): string => `v1/jobs/${segment(job.id)}`;
 
-export const canRetry = (job: Job): boolean => kEnded.includes(job.state);
+// A member's job is retried by its workflow, and only if it has failed.
+export const canRetry = (job: Job): boolean =>
+  kEnded.includes(job.state) && (job.workflow?.role !== "member" || job.state !== "succeeded");
 export const canCancel = (job: Job): boolean => !kEnded.includes(job.state) && !job.cancel_requested;
 export const canDelete = (job: Job): boolean => job.state !== "running";
 export const canEdit = (job: Job): boolean => ["scheduled", "ready", "retrying", "blocked"].includes(job.state);
 
 export async function retryJob(job: Job): Promise<void> {
+  const { workflow } = job;
+  if (workflow && workflow.number !== null) {
+    await retryMembers(workflow.id, [nameOf({ ref: workflow.ref, number: workflow.number })]);
+    return;
+  }
   await post(`${path(job)}/retry`, {});
   toast(`${job.type} will run again`);
 }

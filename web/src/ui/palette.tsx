@@ -1,4 +1,4 @@
-// The palette: finds pages, queues, schedules, a job by its id, and a few actions. Also the list of keys.
+// The palette: finds pages, queues, schedules, a job or workflow by its id, and a few actions. Also the list of keys.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { may } from "../lib/api";
 import { names, wantNames } from "../lib/names";
@@ -57,14 +57,24 @@ function entriesOf(text: string): Entry[] {
   const found = all
     .filter((entry) => entry.text.toLowerCase().includes(wanted))
     .sort((a, b) => Number(b.text.toLowerCase().startsWith(wanted)) - Number(a.text.toLowerCase().startsWith(wanted)));
-  if (kId.test(wanted)) found.unshift({ text: wanted, hint: "job", icon: "jobs", run: () => go(["jobs", wanted]) });
+  const one = (page: string, hint: string): Entry => ({
+    text: wanted,
+    hint,
+    icon: page,
+    run: () => go([page, wanted]),
+  });
+  const search = (what: string, run: () => void): Entry => ({
+    text: `${what}: ${text.trim()}`,
+    hint: "",
+    icon: "filter",
+    run,
+  });
+  if (kId.test(wanted)) found.unshift(one("jobs", "job"), one("workflows", "workflow"));
   else if (wanted !== "")
-    found.push({
-      text: `Search jobs: ${text.trim()}`,
-      hint: "",
-      icon: "filter",
-      run: () => go(["jobs"], { q: text.trim() }),
-    });
+    found.push(
+      search("Search jobs", () => go(["jobs"], { q: text.trim() })),
+      search("Workflows named", () => go(["workflows"], { name: text.trim() })),
+    );
   return found.slice(0, 40);
 }
 
@@ -112,7 +122,7 @@ function Palette() {
         aria-expanded={entries.length > 0}
         aria-controls="palette-list"
         aria-activedescendant={entries[at] ? `palette-${at}` : undefined}
-        placeholder="A page, a queue, a job's id, or words to search jobs by"
+        placeholder="A page, a queue, an id, or words to search jobs by"
         autocomplete="off"
         spellcheck={false}
         autofocus
@@ -159,7 +169,7 @@ const keyMap: [string, [string[], string][]][] = [
       [["j", "k"], "Next, previous row"],
       [["Enter"], "Open the row"],
       [["x"], "Choose the row"],
-      [["c"], "Copy the job's id"],
+      [["c"], "Copy the id"],
     ],
   ],
 ];
@@ -266,11 +276,11 @@ function press(event: KeyboardEvent): void {
       row?.querySelector<HTMLInputElement>("[data-choose]")?.click();
       return;
     case "Enter":
-      if (row && target.tagName !== "A" && target.tagName !== "BUTTON") location.hash = row.dataset.row!;
+      if (row && !target.closest("a, button, [role=button]")) location.hash = row.dataset.row!;
       return;
     case "c": {
       const [page, id] = place.peek().path;
-      const shown = page === "jobs" ? (id ?? row?.dataset.row?.split("/").pop()) : undefined;
+      const shown = page === "jobs" || page === "workflows" ? (id ?? row?.dataset.row?.split("/").pop()) : undefined;
       if (shown) void copyText(shown).then(() => toast("The id is copied"));
       return;
     }

@@ -38,8 +38,8 @@ function Brand() {
         <rect width="32" height="32" rx="7" fill="var(--accent)" />
         <g fill="none" stroke="var(--on-accent)" stroke-width="2.4" stroke-linecap="round">
           <circle cx="16" cy="14" r="6.2" />
-          <path d="M16 4.800v18.400M6.800 14h18.400M9.500 7.500l13 13M22.500 7.500l-13 13" />
-          <path d="M4 26.500c3 0 3-1.600 6-1.600s3 1.600 6 1.600 3-1.600 6-1.600 3 1.600 6 1.600" />
+          <path d="M16 4.8v18.4M6.8 14h18.4M9.5 7.5l13 13M22.5 7.5l-13 13" />
+          <path d="M4 26.5c3 0 3-1.6 6-1.6s3 1.6 6 1.6 3-1.6 6-1.6 3 1.6 6 1.6" />
         </g>
       </svg>
       Millrace

@@ -1,4 +1,4 @@
-// The states of a job, each with a colour and a shape.
+// The states of jobs, workflows and their members, each with a colour and a shape.
 import type { JobState } from "../lib/types";
 
 // The states that a job leaves only by a retry.
@@ -15,10 +15,11 @@ const stroke = {
 function Shape({ state }: { state: string }) {
   switch (state) {
     case "scheduled":
-      return <path {...stroke} d="M7 1.500a5.500 5.500 0 1 0 0 11 5.500 5.500 0 0 0 0-11zM7 4.300V7l1.900 1.300" />;
+      return <path {...stroke} d="M7 1.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM7 4.3V7l1.9 1.3" />;
     case "ready":
       return <circle {...stroke} cx="7" cy="7" r="5" />;
     case "running":
+    case "active":
       return (
         <>
           <circle {...stroke} cx="7" cy="7" r="5" />
@@ -26,32 +27,37 @@ function Shape({ state }: { state: string }) {
         </>
       );
     case "retrying":
-      return <path {...stroke} d="M12 7a5 5 0 1 1-1.500-3.600M12.200 1.600v2.600H9.600" />;
+      return <path {...stroke} d="M12 7a5 5 0 1 1-1.5-3.6M12.2 1.6v2.6H9.6" />;
     case "blocked":
-      return <path {...stroke} d="M2.500 2.500h9v9h-9zM5.300 5v4M8.700 5v4" />;
+      return <path {...stroke} d="M2.5 2.5h9v9h-9zM5.3 5v4M8.7 5v4" />;
     case "succeeded":
       return (
         <>
           <circle fill="currentColor" cx="7" cy="7" r="6" />
-          <path {...stroke} stroke="var(--surface)" d="M4.300 7.300l1.900 1.900 3.600-4" />
+          <path {...stroke} stroke="var(--surface)" d="M4.3 7.3l1.9 1.9 3.6-4" />
         </>
       );
     case "dead":
+    case "failed":
       return (
         <>
-          <path fill="currentColor" d="M4.500 1h5L13 4.500v5L9.500 13h-5L1 9.500v-5z" />
+          <path fill="currentColor" d="M4.5 1h5L13 4.5v5L9.5 13h-5L1 9.5v-5z" />
           <path {...stroke} stroke="var(--surface)" d="M5 5l4 4M9 5l-4 4" />
         </>
       );
     case "cancelled":
-      return <path {...stroke} d="M7 1.500a5.500 5.500 0 1 0 0 11 5.500 5.500 0 0 0 0-11zM3.200 10.800l7.600-7.600" />;
+      return <path {...stroke} d="M7 1.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM3.2 10.8l7.6-7.6" />;
     case "expired":
       return (
         <path
           {...stroke}
-          d="M3.500 1.500h7M3.500 12.500h7M4.500 1.500c0 3.500 5 3.500 5 5.500s-5 2-5 5.500M9.500 1.500c0 3.500-5 3.500-5 5.500s5 2 5 5.500"
+          d="M3.5 1.5h7M3.5 12.5h7M4.5 1.5c0 3.5 5 3.5 5 5.5s-5 2-5 5.5M9.5 1.5c0 3.5-5 3.5-5 5.5s5 2 5 5.5"
         />
       );
+    case "skipped":
+      return <path {...stroke} d="M2 3.5L5.5 7 2 10.5M6 3.5L9.5 7 6 10.5M12 3v8" />;
+    case "stopping":
+      return <path {...stroke} d="M7 1.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM5.3 5.3h3.4v3.4H5.3z" />;
     default:
       return <circle {...stroke} cx="7" cy="7" r="2" />;
   }

@@ -1,7 +1,8 @@
 // Tables: sorted by a click on a column's head, paged, with a row selected by keys.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { count } from "../lib/format";
+import { count, plural } from "../lib/format";
+import type { Rows } from "../lib/rows";
 import { Button } from "./parts";
 import { Icon } from "./icons";
 
@@ -121,6 +122,37 @@ export function Table<T>(props: {
         </div>
       )}
     </>
+  );
+}
+
+// Above a list: the new rows that wait.
+export function NewRows({ of, one }: { of: Omit<Rows<unknown>, "of">; one: string }) {
+  if (of.fresh === 0) return null;
+  return (
+    <button
+      type="button"
+      class="btn quiet"
+      style={{ width: "100%", borderRadius: 0, color: "var(--accent)" }}
+      onClick={of.showFresh}
+    >
+      <Icon name="up" />
+      Show {of.manyFresh ? `${count(of.fresh)} or more new ${one}s` : plural(of.fresh, `new ${one}`)}
+    </button>
+  );
+}
+
+// Below a list: the rows that are older.
+export function MoreRows({ of, one }: { of: Omit<Rows<unknown>, "of">; one: string }) {
+  if (!of.isLong) return null;
+  return (
+    <div class="row" style={{ padding: "0.5rem 1rem" }}>
+      <span class="soft grow">{plural(of.rows.length, one)} shown</span>
+      {of.hasMore && (
+        <Button size="tiny" onClick={of.showMore}>
+          Show more
+        </Button>
+      )}
+    </div>
   );
 }
 

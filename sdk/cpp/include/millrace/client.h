@@ -7,7 +7,6 @@
 
 #include <concepts>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,6 +26,7 @@
 #include "millrace/queue.h"
 #include "millrace/schedule.h"
 #include "millrace/transport.h"
+#include "millrace/workflow_calls.h"
 
 namespace millrace::sdk {
 
@@ -72,8 +72,8 @@ struct RetryJob {
 enum class IfMissing { kFail, kCreate };
 
 // Cheap to copy; copies share their connections. All calls are thread-safe. Creating a client sends
-// nothing.
-class Client {
+// nothing. The calls on workflows are those of WorkflowCalls.
+class Client : public WorkflowCalls {
  public:
   // Throws std::invalid_argument if the token has a character that no token has. No other call
   // throws.
@@ -229,6 +229,7 @@ class Client {
   const std::string& token() const { return options_.token; }
 
  private:
+  friend class WorkflowCalls;
   Result<Response> send_repeatedly(Request request, int* tries = nullptr);
   NewJob complete(NewJob job) const;
 

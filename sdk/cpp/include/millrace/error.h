@@ -21,7 +21,7 @@ enum class ErrorKind {
   kBadAnswer,    // the answer is not Millrace's but, for example, a proxy's
   kBadArgument,  // not sent: the call is invalid, for example its URL
   kInterrupted,  // the caller's stop token was triggered
-  kWaitTimeout,  // Client::wait: the job has not ended yet
+  kWaitTimeout,  // Client::wait, Client::wait_workflow: it has not ended yet
 };
 
 // The cases that a program may want to distinguish; see Error::problem().
@@ -30,6 +30,7 @@ enum class Problem : std::uint8_t {
   kNotFound,
   kValidationFailed,
   kDuplicateJob,
+  kDuplicateWorkflow,
   kIdMismatch,
   kIdempotencyMismatch,
   kInvalidState,

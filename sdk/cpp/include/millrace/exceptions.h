@@ -32,6 +32,7 @@ class ProblemError : public MillraceError {
 using NotFound = ProblemError<Problem::kNotFound>;
 using ValidationFailed = ProblemError<Problem::kValidationFailed>;
 using DuplicateJob = ProblemError<Problem::kDuplicateJob>;
+using DuplicateWorkflow = ProblemError<Problem::kDuplicateWorkflow>;
 using IdMismatch = ProblemError<Problem::kIdMismatch>;
 using IdempotencyMismatch = ProblemError<Problem::kIdempotencyMismatch>;
 using InvalidState = ProblemError<Problem::kInvalidState>;

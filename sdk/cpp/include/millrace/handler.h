@@ -23,6 +23,7 @@
 #include "millrace/lease.h"
 #include "millrace/members.h"
 #include "millrace/outcome.h"
+#include "millrace/workflow.h"
 
 namespace millrace::sdk {
 
@@ -39,6 +40,12 @@ enum class StopReason {
 
 // "cancelled", "timeout", "lease_lost", "stopping"; "" for kNone.
 std::string_view name_of(StopReason reason);
+
+// Thrown by Context::parent<T>(): the parent has no result. what() says why, and names its job.
+class NoResult : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 // One attempt, as seen by its handler. Thread-safe; valid until the handler returns.
 class Context {
@@ -80,12 +87,34 @@ class Context {
     enqueue(new_job(type, payload));
   }
 
+  // The workflow that the job belongs to; unset if it belongs to none.
+  const std::optional<ClaimedWorkflow>& workflow() const { return job_.workflow; }
+  // What the job's member needs, by ref, as it ended.
+  const std::vector<std::pair<std::string, Parent>>& parents() const { return job_.parents; }
+  // Throws std::out_of_range, with the refs of those there are, if the member does not need `ref`.
+  const Parent& parent(std::string_view ref) const;
+  // The parent's result as a type that has a Codec. Also throws NoResult, if the parent has not
+  // succeeded or its result was left out.
+  template <typename T>
+  T parent(std::string_view ref) const {
+    return decode<T>(result_of(ref));
+  }
+
+  // Adds a member to the job's workflow in the commit of the attempt's outcome, only if the attempt
+  // succeeds. A ref that is there is left alone. Returns a need of its success, for further
+  // members. Throws std::logic_error if the job is no member of a workflow, and
+  // std::invalid_argument if `ref` is empty or was added already.
+  Need add(std::string ref, NewJob job, std::vector<Need> needs = {}, Needed needed = Needed::kAll);
+  // Skips a member that waits for this one, in the same commit. Throws as add() does.
+  void skip(std::string ref);
+
  private:
   friend class WorkerCore;
   friend class FakeJobs;
   friend Outcome run_handler(const Handlers& handlers, Context& context);
   struct Pending;
   Context(ClaimedJob job, std::shared_ptr<Pending> pending);
+  std::string_view result_of(std::string_view ref) const;
 
   ClaimedJob job_;
   std::shared_ptr<Pending> pending_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "millrace/job.h"
+#include "millrace/workflow_shapes.h"
 
 namespace millrace::sdk {
 
@@ -48,6 +49,14 @@ struct SlowDown {
   std::string key{};      // the job's key for this limit; empty: the whole limit
 };
 
+// What a member of a workflow does to it in the commit of its success.
+struct Growth {
+  std::vector<NewMember> members{};  // each with a ref; one that is there is left alone
+  std::vector<std::string> skip{};   // refs of members that wait for this one
+
+  bool empty() const { return members.empty() && skip.empty(); }
+};
+
 // The outcome of an attempt.
 struct Ack {
   std::string id{};
@@ -60,6 +69,7 @@ struct Ack {
   std::vector<WorkerLogLine> logs{};
   std::vector<NewJob> enqueue{};  // submitted in the same commit
   std::vector<SlowDown> slow_down{};
+  Growth grow{};
 };
 
 struct Heartbeat {

@@ -20,6 +20,7 @@ struct Outcome {
   bool retryable = true;
   std::optional<Milliseconds> delay{};
   std::vector<NewJob> enqueue{};  // submitted in the same commit, if the attempt succeeds
+  Growth grow{};                  // of the job's workflow, in the same way
   std::string reason{};           // for a cancellation; becomes a line in the job's log
 
   static Outcome succeeded(std::string result_json = {});

@@ -242,7 +242,8 @@ struct Parent {
   // can't be met any more, the workflow stopped, or a call skipped it.
   std::string state{};
   // Why a member has failed or was skipped; empty if nothing is known. `refused`: its job was, at
-  // its release. `by_call`: a call skipped it.
+  // its release. `by_call`: a call, or the ack of a member that it needs, skipped it.
+  // `growth_refused`: its job succeeded, and the workflow refused what the ack added.
   std::string reason{};
   // If it succeeded. Together at most 1 MiB with a job. Raw JSON.
   std::string result{};
@@ -458,10 +459,10 @@ struct NewSchedule {
   // With `missed` `all`, how many instants fire: the newest. The older ones are one entry of the
   // runs, with a count. Default `100`. 1 to 1,000.
   std::optional<int> missed_limit{};
-  // What happens at an instant while the job of the instant before has not ended: `allow` the new
-  // job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones
-  // are skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
-  // Default `allow`.
+  // What happens at an instant while the job or workflow of the instant before has not ended:
+  // `allow` the new job beside it, `skip` the instant, `queue` it (one waits until the job has
+  // ended, later ones are skipped), or `replace` the job: cancel it, and submit the new one when it
+  // has ended. Default `allow`.
   std::string overlap{};
   // The treatment of a time of day that the clock skips: `run` once, at the gap's end, or `skip`.
   // Only for expressions whose minute and hour do not begin with `*`: the others follow elapsed
@@ -483,8 +484,10 @@ struct NewSchedule {
 struct Schedule {
   // The schedule's name.
   std::string name{};
-  // The job that it submits, as it was given. Raw JSON.
+  // The job that it submits, as it was given. Left out if it creates workflows. Raw JSON.
   std::string job{};
+  // The workflow that it creates, as it was given. Left out if it submits jobs. Raw JSON.
+  std::string workflow{};
   // No instant is before it.
   std::optional<Timestamp> start_at{};
   // No instant is after it.
@@ -507,10 +510,13 @@ struct Schedule {
   std::optional<Timestamp> created_at{};
   // The last change of `version`.
   std::optional<Timestamp> updated_at{};
-  // The newest instant that made a job; unset before the first.
+  // The newest instant that made a job or workflow; unset before the first.
   std::optional<Timestamp> last_scheduled_at{};
-  // The job of `last_scheduled_at`, which the queue may have forgotten; empty before the first.
+  // The job of `last_scheduled_at`, which the queue may have forgotten; empty before the first, and
+  // if that was a workflow.
   std::string last_job_id{};
+  // The workflow of `last_scheduled_at`. Left out if there is none.
+  std::string last_workflow_id{};
   // The next instants, at most five, without jitter. For a paused schedule, those that it would
   // have; none if it is `ended` or `broken`. At most 5 entries.
   std::vector<Timestamp> next{};
@@ -545,10 +551,10 @@ struct Schedule {
   // With `missed` `all`, how many instants fire: the newest. The older ones are one entry of the
   // runs, with a count. Default `100`. 1 to 1,000.
   int missed_limit = 0;
-  // What happens at an instant while the job of the instant before has not ended: `allow` the new
-  // job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones
-  // are skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
-  // Default `allow`.
+  // What happens at an instant while the job or workflow of the instant before has not ended:
+  // `allow` the new job beside it, `skip` the instant, `queue` it (one waits until the job has
+  // ended, later ones are skipped), or `replace` the job: cancel it, and submit the new one when it
+  // has ended. Default `allow`.
   std::string overlap{};
   // The treatment of a time of day that the clock skips: `run` once, at the gap's end, or `skip`.
   // Only for expressions whose minute and hour do not begin with `*`: the others follow elapsed
@@ -576,11 +582,13 @@ struct ScheduleRun {
   std::optional<Timestamp> at{};
   // The job, if one was submitted; else empty.
   std::string job_id{};
-  // `submitted`: a job was made. `replaced`: a job was made after the previous one was cancelled.
-  // `skipped_overlap`: no job, because of `overlap`; also if the instant waited and a later one
-  // replaced it. `skipped_missed`: no job, because the instant was missed and `missed` skips it.
-  // `refused`: the job could not be submitted, for instance because the queue was full. The
-  // schedule retries it until the next instant, and only then makes this entry.
+  // The workflow, if one was created. Left out if none was.
+  std::string workflow_id{};
+  // `submitted`: a job or workflow was made. `replaced`: a job was made after the previous one was
+  // cancelled. `skipped_overlap`: no job, because of `overlap`; also if the instant waited and a
+  // later one replaced it. `skipped_missed`: no job, because the instant was missed and `missed`
+  // skips it. `refused`: the job could not be submitted, for instance because the queue was full.
+  // The schedule retries it until the next instant, and only then makes this entry.
   std::string outcome{};
   // With `skipped_missed`, how many instants the entry stands for, if not one.
   std::optional<std::int64_t> count{};

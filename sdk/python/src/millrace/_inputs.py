@@ -14,7 +14,7 @@ from ._shapes import (
     JobState,
     KeyBound,
     MissedPolicy,
-    NeedOn,
+    NeedInput,
     NewJob,
     OnMemberFailed,
     OrderOnFailure,
@@ -177,11 +177,16 @@ class ScheduleJobInput(TypedDict):
 
 class ScheduleInput(TypedDict):
     """A schedule's specification. It needs exactly one of `cron` and `every_ms`: none is a fault at
-    `/cron`, both are a fault at `/every_ms`.
+    `/cron`, both are a fault at `/every_ms`. It needs exactly one of `job` and `workflow`, too:
+    none is a fault at `/job`, both are a fault at `/workflow`.
     """
 
     job: ScheduleJobInput | NewJob
     """The job to submit at each instant."""
+    workflow: NotRequired[WorkflowInput]
+    """The workflow to create at each instant, in place of a job: at most 64 KiB, and its jobs 128
+    KiB with their defaults. `id`, `unique`, `open` and the `run_at` of a job are 422.
+    """
     start_at: NotRequired[Instant | None]
     """No instant is before it. Default none."""
     end_at: NotRequired[Instant | None]
@@ -227,10 +232,10 @@ class ScheduleInput(TypedDict):
     runs, with a count. Default `100`. 1 to 1,000.
     """
     overlap: NotRequired[OverlapPolicy]
-    """What happens at an instant while the job of the instant before has not ended: `allow` the new
-    job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones are
-    skipped), or `replace` the job: cancel it, and submit the new one when it has ended. Default
-    `allow`.
+    """What happens at an instant while the job or workflow of the instant before has not ended:
+    `allow` the new job beside it, `skip` the instant, `queue` it (one waits until the job has
+    ended, later ones are skipped), or `replace` the job: cancel it, and submit the new one when it
+    has ended. Default `allow`.
     """
     dst_gap: NotRequired[DstGap]
     """The treatment of a time of day that the clock skips: `run` once, at the gap's end, or `skip`.
@@ -242,13 +247,6 @@ class ScheduleInput(TypedDict):
     Only for expressions whose minute and hour do not begin with `*`: the others follow elapsed
     time, and are due both times. Default `once`.
     """
-
-
-class NeedInput(TypedDict):
-    ref: str
-    """The ref of another member."""
-    on: NotRequired[NeedOn]
-    """The end that is waited for. Default `succeeded`."""
 
 
 class MemberJobInput(TypedDict):

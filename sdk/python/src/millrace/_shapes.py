@@ -45,9 +45,9 @@ MissedPolicy = Literal["skip", "one", "all"]
 """
 
 OverlapPolicy = Literal["allow", "skip", "queue", "replace"]
-"""What happens at an instant while the job of the instant before has not ended: `allow` the new job
-beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones are
-skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
+"""What happens at an instant while the job or workflow of the instant before has not ended: `allow`
+the new job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones
+are skipped), or `replace` the job: cancel it, and submit the new one when it has ended.
 """
 
 DstGap = Literal["run", "skip"]
@@ -603,6 +603,56 @@ class ScheduleJob(TypedDict):
     """The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128
     characters.
     """
+
+
+class ScheduleMember(TypedDict):
+    ref: NotRequired[str]
+    """The name by which other members name this one. Left out if it has none."""
+    needs: NotRequired[list[NeedInput]]
+    """What the member waits for. Left out if it waits for nothing."""
+    needs_any: NotRequired[bool]
+    """The first need that is met releases it. Left out if false."""
+    job: ScheduleJob
+    """The job, with what `defaults` gave it."""
+
+
+class ScheduleWorkflow(TypedDict):
+    """The workflow as it was given, with its defaults applied to its jobs; a member that was left
+    out may be left out here.
+    """
+
+    queue: str
+    """The queue of the workflow itself."""
+    name: NotRequired[str]
+    """What it is, for people."""
+    tags: NotRequired[list[str]]
+    """Names to find its workflows by. At most 32 entries."""
+    meta: NotRequired[dict[str, str]]
+    """The client's own strings, at most 8 KiB."""
+    members: list[ScheduleMember]
+    on_member_failed: OnMemberFailed
+    on_success: NotRequired[ScheduleJob]
+    """The job to submit when the workflow has succeeded."""
+    on_failure: NotRequired[ScheduleJob]
+    """The job to submit when it has failed or was cancelled."""
+    on_end: NotRequired[ScheduleJob]
+    """The job to submit when it has ended."""
+    max_active: NotRequired[int]
+    """The most members that are active at once. 1 to 1,000,000."""
+    timeout_ms: NotRequired[int]
+    """After this time of a generation it stops as if cancelled, and has failed. At most 10 years.
+    """
+    result_from: NotRequired[str]
+    """The ref of a member, whose result is the workflow's."""
+    keep_members: bool
+    """Whether the members' jobs stay until the workflow goes."""
+
+
+class NeedInput(TypedDict):
+    ref: str
+    """The ref of another member."""
+    on: NotRequired[NeedOn]
+    """The end that is waited for. Default `succeeded`."""
 
 
 class MemberCounts(TypedDict):
@@ -1327,7 +1377,9 @@ class Schedule(Record):
     name: str
     """The schedule's name."""
     job: ScheduleJob
-    """The job that it submits, as it was given."""
+    """The job that it submits, as it was given. Left out if it creates workflows."""
+    workflow: ScheduleWorkflow | None
+    """The workflow that it creates, as it was given. Left out if it submits jobs."""
     start_at: str | None
     """No instant is before it."""
     end_at: str | None
@@ -1353,9 +1405,13 @@ class Schedule(Record):
     updated_at: str
     """The last change of `version`."""
     last_scheduled_at: str | None
-    """The newest instant that made a job; null before the first."""
+    """The newest instant that made a job or workflow; null before the first."""
     last_job_id: str | None
-    """The job of `last_scheduled_at`, which the queue may have forgotten; null before the first."""
+    """The job of `last_scheduled_at`, which the queue may have forgotten; null before the first,
+    and if that was a workflow.
+    """
+    last_workflow_id: str | None
+    """The workflow of `last_scheduled_at`. Left out if there is none."""
     next: list[str]
     """The next instants, at most five, without jitter. For a paused schedule, those that it would
     have; none if it is `ended` or `broken`. At most 5 entries.
@@ -1399,10 +1455,10 @@ class Schedule(Record):
     runs, with a count. Default `100`. 1 to 1,000.
     """
     overlap: OverlapPolicy
-    """What happens at an instant while the job of the instant before has not ended: `allow` the new
-    job beside it, `skip` the instant, `queue` it (one waits until the job has ended, later ones are
-    skipped), or `replace` the job: cancel it, and submit the new one when it has ended. Default
-    `allow`.
+    """What happens at an instant while the job or workflow of the instant before has not ended:
+    `allow` the new job beside it, `skip` the instant, `queue` it (one waits until the job has
+    ended, later ones are skipped), or `replace` the job: cancel it, and submit the new one when it
+    has ended. Default `allow`.
     """
     dst_gap: DstGap
     """The treatment of a time of day that the clock skips: `run` once, at the gap's end, or `skip`.
@@ -1425,12 +1481,14 @@ class ScheduleRun(Record):
     """When this was decided."""
     job_id: str | None
     """The job, if one was submitted; else null."""
+    workflow_id: str | None
+    """The workflow, if one was created. Left out if none was."""
     outcome: Literal["submitted", "skipped_overlap", "skipped_missed", "replaced", "refused"]
-    """`submitted`: a job was made. `replaced`: a job was made after the previous one was cancelled.
-    `skipped_overlap`: no job, because of `overlap`; also if the instant waited and a later one
-    replaced it. `skipped_missed`: no job, because the instant was missed and `missed` skips it.
-    `refused`: the job could not be submitted, for instance because the queue was full. The schedule
-    retries it until the next instant, and only then makes this entry.
+    """`submitted`: a job or workflow was made. `replaced`: a job was made after the previous one
+    was cancelled. `skipped_overlap`: no job, because of `overlap`; also if the instant waited and a
+    later one replaced it. `skipped_missed`: no job, because the instant was missed and `missed`
+    skips it. `refused`: the job could not be submitted, for instance because the queue was full.
+    The schedule retries it until the next instant, and only then makes this entry.
     """
     count: int | None
     """With `skipped_missed`, how many instants the entry stands for, if not one."""

@@ -1,6 +1,7 @@
 import type { PendingLine, PendingProgress } from "../context.js";
 import type { JobState } from "../types.js";
 import type { RetryPolicy } from "../wire-shapes.js";
+import type { Place } from "./fake-workflows.js";
 import type { Submission } from "./submission.js";
 
 const DEFAULT_RETRY = {
@@ -45,6 +46,8 @@ export class FakeJob {
   result: string | null = null;
   progress: PendingProgress | undefined;
   lastError: FakeError | null = null;
+  /** Set if it belongs to a workflow. */
+  place: Place | undefined;
   readonly lines: (PendingLine & { attempt: number })[] = [];
 
   constructor(given: Submission, id: string, number: number, now: number) {
@@ -111,6 +114,7 @@ export class FakeJob {
   /** Returns the job in the API's form, as JSON text. */
   text(include: string[]): string {
     const { given } = this;
+    const { id, name, ref, number, role } = this.place?.workflow ?? {};
     const { payload, run_at, delay_ms, expires_in_ms, idempotency_key, ...asGiven } = given;
     const view = {
       ...asGiven,
@@ -140,6 +144,7 @@ export class FakeJob {
       tags: given.tags ?? [],
       meta: given.meta ?? {},
       tracestate: undefined,
+      workflow: this.place && { id, name, ref, number, role },
       logs: include.includes("logs") ? this.lineViews() : undefined,
     };
     const more = [`"progress":${this.#progressText()}`];

@@ -5,7 +5,9 @@ import { refused, type Outcome } from "../outcome.js";
 import type { TransportAnswer, TransportRequest } from "../transport.js";
 import { FakeJob } from "./fake-job.js";
 import { FakeSetup } from "./fake-setup.js";
-import { Refusal } from "./refusal.js";
+import { parentsOf } from "./fake-workflow.js";
+import { FakeWorkflows, type Place } from "./fake-workflows.js";
+import { invalid, Refusal } from "./refusal.js";
 import { faultsOf, readBody, retryDelay, type FaultOfBody, type Submission } from "./submission.js";
 
 const BEGIN = Date.UTC(2030, 0, 1);
@@ -38,7 +40,13 @@ export class FakeServer {
   readonly #setup = new FakeSetup();
   readonly #keys = new Map<string, { body: string; id: string; until: number }>();
   readonly #running = new Map<string, Context>();
-  readonly #added: FakeJob[] = []; // submitted by an outcome; inline, they run after it
+  readonly #added: FakeJob[] = []; // submitted by an outcome or a workflow; inline, they run then
+  readonly #workflows = new FakeWorkflows({
+    now: () => this.now,
+    makeId: () => this.#place.client().makeId(),
+    admit: (given, place) => this.#admit(given, place),
+    cancel: (job) => this.#cancel(job),
+  });
   #token = 0;
 
   constructor(handlers: Handlers, place: FakePlace) {
@@ -49,6 +57,7 @@ export class FakeServer {
   /** All jobs, in the order of their submission. */
   get jobs(): FakeJob[] {
     for (const job of this.#jobs.values()) job.settle(this.now);
+    this.#workflows.advance();
     return [...this.#jobs.values()];
   }
 
@@ -108,17 +117,24 @@ export class FakeServer {
       case "POST job/retry":
         return { status: 200, text: (await this.#retry(this.#find(id), body)).text(include) };
       default:
-        return this.#others(method, path, query, body);
+        return this.#others(method, path, query, headers, body);
     }
   }
 
-  // Queues, limits and schedules.
+  // Workflows, queues, limits and schedules.
   async #others(
     method: string,
     path: string,
     query: URLSearchParams,
+    headers: Record<string, string>,
     body: string,
   ): Promise<Reply> {
+    if (path.startsWith("/v1/workflows")) {
+      void this.jobs; // some may have expired
+      const shown = this.#workflows.answer(method, path, query, headers, body);
+      await this.#followUp();
+      if (shown) return shown;
+    }
     const [, schedule] = /^\/v1\/schedules\/([^/]+)\/trigger$/.exec(path) ?? [];
     if (method === "POST" && schedule) {
       const job = this.#setup.jobOf(decodeURIComponent(schedule));
@@ -204,18 +220,28 @@ export class FakeServer {
     if (known) return { job: known, isNew: false };
     this.#setup.checkLimits(given.limits);
     this.#checkRoom(given.queue ?? "default");
-    const number = this.#jobs.size + 1;
-    const job = new FakeJob(
-      this.#setup.completed(given),
-      given.id ?? fakeId(this.now, number),
-      number,
-      this.now,
-    );
-    this.#jobs.set(job.id, job);
+    const job = this.#add(given);
     if (key !== undefined) {
       this.#keys.set(`${job.queue} ${key}`, { body, id: job.id, until: this.now + KEY_WINDOW });
     }
     return { job, isNew: true };
+  }
+
+  #add(given: Submission): FakeJob {
+    const number = this.#jobs.size + 1;
+    const id = given.id ?? fakeId(this.now, number);
+    const job = new FakeJob(this.#setup.completed(given), id, number, this.now);
+    this.#jobs.set(job.id, job);
+    return job;
+  }
+
+  // Stores a job of a workflow, which a full queue does not hold back.
+  #admit(given: Submission, place: Place): FakeJob {
+    this.#setup.checkLimits(given.limits);
+    const job = this.#add(given);
+    job.place = place;
+    this.#added.push(job);
+    return job;
   }
 
   #checkRoom(queue: string): void {
@@ -305,6 +331,9 @@ export class FakeServer {
 
   async #retry(job: FakeJob, body: string): Promise<FakeJob> {
     if (!job.hasEnded) throw new Refusal(409, "invalid_state", `the job is ${job.state}`);
+    if (job.place?.member) {
+      throw new Refusal(409, "invalid_state", "the job belongs to a workflow, which retries it");
+    }
     const { run_at: at, reset_attempts: resets = true } = JSON.parse(body) as {
       run_at?: string;
       reset_attempts?: boolean;
@@ -354,15 +383,21 @@ export class FakeServer {
     if (progress) job.progress = { ...job.progress, ...progress };
     if (outcome.line) ctx.addLine("info", outcome.line);
     for (const line of ctx.takeLines(Infinity)) job.lines.push({ attempt: job.attempt, ...line });
-    const followers = ctx.enqueued.map((next) => readBody(next) as Submission);
-    if (outcome.outcome === "succeeded") outcome = this.#commit(followers) ?? outcome;
+    if (outcome.outcome === "succeeded") outcome = this.#commit(job, ctx) ?? outcome;
     this.#finish(job, outcome);
+    await this.#followUp();
+  }
+
+  // Lets workflows go on, and inline runs what was submitted.
+  async #followUp(): Promise<void> {
+    this.#workflows.advance();
     await this.#runInline(this.#added.splice(0));
   }
 
-  // Stores the jobs submitted with a success. If one is refused, returns the outcome that replaces
-  // it.
-  #commit(followers: Submission[]): Outcome | undefined {
+  // Stores the jobs and members submitted with a success. If one is refused, returns the outcome
+  // that replaces it.
+  #commit(job: FakeJob, { enqueued, growth }: Context): Outcome | undefined {
+    const followers = enqueued.map((next) => readBody(next) as Submission);
     const faults = followers.flatMap(faultsOf);
     if (faults.length) {
       const [{ pointer, detail }] = faults as [FaultOfBody];
@@ -371,6 +406,12 @@ export class FakeServer {
     for (const next of followers) {
       const known = this.#known(next, undefined, "");
       if (known instanceof Refusal) return refused(`enqueue: ${known.detail}`);
+    }
+    try {
+      if (job.place && growth) this.#workflows.growBy(job.place, growth);
+    } catch (refusal) {
+      if (refusal instanceof Refusal) return refused(`grow: ${refusal.detail}`);
+      throw refusal;
     }
     this.#added.push(...followers.map((next) => this.#store(next, undefined, "").job));
     return undefined;
@@ -427,8 +468,10 @@ function runningJob(job: FakeJob, codec: JsonCodec): RunningJob {
     meta: given.meta ?? {},
     tags: given.tags ?? [],
     schedule: undefined,
-    workflow: undefined, // the fake has no workflows
-    parents: {},
+    workflow: job.place?.workflow,
+    get parents() {
+      return parentsOf(job.place?.parents ?? [], codec);
+    },
     checkpoint: checkpoint === undefined ? undefined : codec.parse(checkpoint),
     traceparent: given.traceparent,
     tracestate: given.tracestate,
@@ -442,16 +485,11 @@ function traceOf(headers: Record<string, string>): Pick<Submission, "traceparent
   return { ...(traceparent && { traceparent }), ...(tracestate && { tracestate }) };
 }
 
-function invalid(errors: FaultOfBody[]): Refusal {
-  const count = errors.length === 1 ? "1 fault" : `${errors.length} faults`;
-  return new Refusal(422, "validation_failed", count, errors.slice(0, 20));
-}
-
 function compare(one: FakeJob, other: FakeJob): number {
   return one.priority - other.priority || one.dueAt - other.dueAt || one.number - other.number;
 }
 
-// Makes the id of a submission with an idempotency key and without an id.
+// Makes the id of a job that has none.
 function fakeId(now: number, number: number): string {
   const time = now.toString(16).padStart(12, "0");
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${number.toString(16).padStart(12, "0")}`;

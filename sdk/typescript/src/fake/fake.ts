@@ -10,7 +10,13 @@ import { Millrace } from "../node/millrace.js";
 import { running } from "../node/running.js";
 import type { Ending } from "../outcome.js";
 import type { SqlConnection } from "../sql.js";
-import { FINAL_STATES, type Job, type NewJob } from "../types.js";
+import {
+  FINAL_STATES,
+  FINAL_WORKFLOW_STATES,
+  type Job,
+  type NewJob,
+  type Workflow,
+} from "../types.js";
 import { decode, parseAnswer } from "../wire.js";
 import { FakeServer } from "./fake-server.js";
 
@@ -30,7 +36,8 @@ export interface FakeOptions {
  * with the handlers attached to the fake. It answers `submit`, `submitBatch`, `get`, `list`,
  * `logs`, `cancel` and `retry` as the server does. It keeps queues, limits and schedules that are put
  * or applied: a queue's settings count, limits hold nothing back, schedules fire by
- * `triggerSchedule`. It refuses other calls with the code `not_in_fake`. Retries have no jitter, and
+ * `triggerSchedule`. It runs workflows as the server does, without timeouts, retries, `why` and
+ * graphs of them. It refuses other calls with the code `not_in_fake`. Retries have no jitter, and
  * attempts have no time limit.
  */
 export class Fake extends Millrace {
@@ -120,6 +127,13 @@ export class Fake extends Millrace {
     const job = await this.get<Payload, Result>(id, { ...options, include: ["result"] });
     if (FINAL_STATES.has(job.state)) return job;
     throw new WaitTimeout(`job ${id} is ${job.state}; drain the fake first`);
+  }
+
+  /** Resolves if the workflow has ended; else rejects with `WaitTimeout` at once. */
+  override async waitWorkflow(id: string, options: CallOptions = {}): Promise<Workflow> {
+    const workflow = await this.workflow(id, { ...options, include: ["result"] });
+    if (FINAL_WORKFLOW_STATES.has(workflow.state)) return workflow;
+    throw new WaitTimeout(`workflow ${id} is ${workflow.state}; drain the fake first`);
   }
 
   /** Takes the job at once, whatever becomes of the transaction; the connection may be anything. */

@@ -22,3 +22,9 @@ export class Refusal {
     return JSON.stringify({ ...problem, errors });
   }
 }
+
+/** Returns the refusal of a request with these faults. */
+export function invalid(errors: FaultOfBody[]): Refusal {
+  const count = errors.length === 1 ? "1 fault" : `${errors.length} faults`;
+  return new Refusal(422, "validation_failed", count, errors.slice(0, 20));
+}

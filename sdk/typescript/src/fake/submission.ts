@@ -15,7 +15,7 @@ export function readBody(text: string): unknown {
   return readAnswer(text, (raw) => raw);
 }
 
-const NAME = /^[A-Za-z0-9._:/-]{1,128}$/;
+export const NAME = /^[A-Za-z0-9._:/-]{1,128}$/;
 const UUID7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const KEY = /^[!-~]{1,255}$/;
 const TEN_YEARS = 315_360_000_000;

@@ -422,8 +422,9 @@ export class Engine implements Surroundings {
   #post(attempt: Attempt, outcome: Outcome): void {
     const { ctx, id, token } = attempt;
     if (outcome.line) ctx.addLine("info", outcome.line);
-    const { enqueued, wishes } = ctx;
-    const text = ackText(attempt, outcome, { lines: ctx.takeLines(Infinity), enqueued, wishes });
+    const { enqueued, growth, wishes } = ctx;
+    const lines = ctx.takeLines(Infinity);
+    const text = ackText(attempt, outcome, { lines, enqueued, growth, wishes });
     this.#add({ id, token, text });
   }
 

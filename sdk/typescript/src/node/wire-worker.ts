@@ -1,5 +1,5 @@
 /** The parts of the worker's protocol: names are the API's. */
-import type { PendingLine, PendingProgress, PendingWish } from "../context.js";
+import type { Growth, PendingLine, PendingProgress, PendingWish } from "../context.js";
 import type { Outcome } from "../outcome.js";
 
 /** The contents of a poll: the claim, and the JSON texts of the items. */
@@ -28,6 +28,7 @@ export function pollText(items: PollItems): string {
 export interface Luggage {
   lines?: PendingLine[];
   enqueued?: string[];
+  growth?: Growth | undefined;
   wishes?: PendingWish[];
 }
 
@@ -35,7 +36,7 @@ export interface Luggage {
 export function ackText(
   { id, token }: { id: string; token: number },
   outcome: Outcome,
-  { lines = [], enqueued = [], wishes = [] }: Luggage = {},
+  { lines = [], enqueued = [], growth, wishes = [] }: Luggage = {},
 ): string {
   let text = `{"id":"${id}","token":${token},"outcome":"${outcome.outcome}"`;
   if (outcome.result !== undefined) text += `,"result":${outcome.result}`;
@@ -44,6 +45,9 @@ export function ackText(
   if (lines.length) text += `,"logs":${JSON.stringify(lines)}`;
   if (enqueued.length && outcome.outcome === "succeeded") {
     text += `,"enqueue":[${enqueued.join(",")}]`;
+  }
+  if (growth && outcome.outcome === "succeeded") {
+    text += `,"grow":{"members":[${growth.members.join(",")}],"skip":${JSON.stringify(growth.skip)}}`;
   }
   if (wishes.length) text += `,"slow_down":${JSON.stringify(wishes)}`;
   return `${text}}`;

@@ -51,7 +51,7 @@ public final class Program {
       Json job,
       List<Json> jobs,
       Boolean atomic,
-      List<Job.Include> include,
+      Json include,
       Shapes.Filter filter,
       Integer limit,
       String cursor,
@@ -83,7 +83,10 @@ public final class Program {
       String method,
       String path,
       Map<String, Json> query,
-      Json body) {
+      Json body,
+      Json workflow,
+      String ref,
+      String idempotencyKey) {
 
     String jobId() {
       return job.as(String.class);
@@ -195,6 +198,9 @@ public final class Program {
       }
       case "enqueued" -> Map.of("jobs", fake.enqueued(c.type()).stream().map(Shapes::of).toList());
       default -> {
+        if (c.workflow() != null || c.name().contains("workflows")) {
+          yield Flows.carryOut(c, client);
+        }
         if (fake != null && client == fake) yield declared(c);
         if (c.name().contains("queue")) yield queues(c);
         yield c.name().contains("schedule") ? schedules(c) : Operating.carryOut(c, real());
@@ -339,7 +345,7 @@ public final class Program {
   }
 
   private static Job.Include[] includes(Command c) {
-    return c.include() == null ? new Job.Include[0] : c.include().toArray(Job.Include[]::new);
+    return Shapes.read(c.include() == null ? Json.of("[]") : c.include(), Job.Include[].class);
   }
 
   private static JobFilter filter(Command c) {

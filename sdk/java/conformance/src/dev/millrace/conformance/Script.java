@@ -71,6 +71,8 @@ final class Script {
     start.put("checkpoint", ctx.job().checkpoint());
     start.put("traceparent", ctx.job().traceparent());
     start.put("schedule", ctx.job().schedule());
+    start.put("workflow", Flows.of(ctx.workflow()));
+    start.put("parents", Flows.of(ctx.parents()));
     events.accept(start);
     AtomicBoolean told = new AtomicBoolean();
     try {
@@ -109,6 +111,10 @@ final class Script {
         events.accept(submitted);
       }
       case "enqueue" -> ctx.enqueue(Shapes.read(step[1], Shapes.JobSpec.class).job());
+      case "grow" -> grow(Shapes.read(step[1], Grow.class), ctx);
+      case "parent" -> {
+        return ctx.parent(text(step, 1), Json.class);
+      }
       case "on_attempt" -> {
         if (ctx.job().attempt() == step[1].as(Integer.class)) {
           return run(List.of(step[2].<Json[]>as(Json[].class)), ctx, told);
@@ -141,6 +147,15 @@ final class Script {
       default -> throw new IllegalArgumentException("no such step: " + step[0]);
     }
     return GOES_ON;
+  }
+
+  private record Grow(List<Flows.MemberSpec> members, List<String> skip) {}
+
+  private static void grow(Grow grow, JobContext ctx) {
+    if (grow.members() != null) {
+      grow.members().forEach(member -> member.addTo(job -> ctx.add(null, job), ctx::add));
+    }
+    if (grow.skip() != null) grow.skip().forEach(ctx::skip);
   }
 
   private void sleep(Duration time, JobContext ctx, AtomicBoolean told) throws Exception {

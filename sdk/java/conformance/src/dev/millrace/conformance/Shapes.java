@@ -60,7 +60,11 @@ final class Shapes {
       String fairKey) {
 
     NewJob job() {
-      NewJob job = NewJob.of(type);
+      return over(NewJob.of(type));
+    }
+
+    NewJob over(NewJob given) {
+      NewJob job = given;
       if (id != null) job = job.id(id);
       if (queue != null) job = job.queue(queue);
       if (payload != null) job = job.payload(payload);
@@ -83,10 +87,11 @@ final class Shapes {
     }
   }
 
-  record Filter(Json state, String queue, String type, String tag, String q, Boolean fresh) {
+  record Filter(
+      Json state, String queue, String name, String type, String tag, String q, Boolean fresh) {
     JobFilter filter() {
       JobFilter filter = JobFilter.all();
-      if (state != null) filter = filter.state(states());
+      if (state != null) filter = filter.state(states(JobState[].class));
       if (queue != null) filter = filter.queue(queue);
       if (type != null) filter = filter.type(type);
       if (tag != null) filter = filter.tag(tag);
@@ -94,10 +99,10 @@ final class Shapes {
       return fresh != null && fresh ? filter.fresh() : filter;
     }
 
-    private JobState[] states() {
-      if (state.text().startsWith("[")) return read(state, JobState[].class);
+    <T> T[] states(Class<T[]> type) {
+      if (state.text().startsWith("[")) return read(state, type);
       String words = read(state, String.class).replace(",", "\",\"");
-      return read(Json.of("[\"" + words + "\"]"), JobState[].class);
+      return read(Json.of("[\"" + words + "\"]"), type);
     }
   }
 
@@ -211,11 +216,11 @@ final class Shapes {
 
   // Members of a job that are left out, instead of null, if they have no value.
   private static final List<String> OPTIONAL =
-      List.of("payload", "result", "attempts", "logs", "traceparent", "schedule");
+      List.of("payload", "result", "attempts", "logs", "traceparent", "schedule", "workflow");
 
   static Map<String, Object> of(Job job) {
     Map<String, Object> members = members(job);
-    OPTIONAL.forEach(name -> members.remove(name, null));
+    OPTIONAL.forEach(name -> leaveOut(members, name));
     if (job.retry() != null) members.put("retry", withoutNulls(members(job.retry())));
     if (job.payload() != null) members.put("payload", job.payload());
     if (job.result() != null) members.put("result", job.result());
@@ -255,7 +260,12 @@ final class Shapes {
     return (Map<String, Object>) API.read(API.write(record), Object.class);
   }
 
-  private static Map<String, Object> withoutNulls(Map<String, Object> members) {
+  /** Removes members of these names that are null. */
+  static void leaveOut(Map<String, Object> members, String... names) {
+    for (String name : names) members.remove(name, null);
+  }
+
+  static Map<String, Object> withoutNulls(Map<String, Object> members) {
     members.values().removeIf(value -> value == null);
     return members;
   }

@@ -36,7 +36,8 @@ record Ack(String id, long token, String json, long since, int failures, boolean
 
   private static String withoutResult(Execution execution, Outcome.Failed outcome) {
     String id = execution.job().id();
-    return write(id, execution.token(), outcome, ApiCodec.STANDARD, null, List.of());
+    return write(
+        id, execution.token(), outcome, ApiCodec.STANDARD, List.of(), Growth.NONE, List.of());
   }
 
   static Outcome.Failed refusal(String why) {
@@ -54,7 +55,9 @@ record Ack(String id, long token, String json, long since, int failures, boolean
   }
 
   private static String withoutLines(String id, long token, Outcome outcome) {
-    return PollWriter.ack(write(id, token, outcome, ApiCodec.STANDARD, null, List.of()), List.of());
+    String members =
+        write(id, token, outcome, ApiCodec.STANDARD, List.of(), Growth.NONE, List.of());
+    return PollWriter.ack(members, List.of());
   }
 
   Ack at(long when, int failed) {
@@ -69,9 +72,11 @@ record Ack(String id, long token, String json, long since, int failures, boolean
     if (outcome instanceof Outcome.Cancelled cancelled && cancelled.reason() != null) {
       execution.logs().add(new LogBuffer.Line(Instant.now(), LogLevel.INFO, cancelled.reason()));
     }
-    List<NewJob> enqueued = outcome instanceof Outcome.Succeeded ? execution.enqueued() : List.of();
+    boolean isSuccess = outcome instanceof Outcome.Succeeded;
+    List<NewJob> enqueued = isSuccess ? execution.enqueued() : List.of();
+    Growth growth = isSuccess ? execution.growth() : Growth.NONE;
     String id = execution.job().id();
-    return write(id, execution.token(), outcome, codec, enqueued, execution.wishes());
+    return write(id, execution.token(), outcome, codec, enqueued, growth, execution.wishes());
   }
 
   private static String write(
@@ -80,6 +85,7 @@ record Ack(String id, long token, String json, long since, int failures, boolean
       Outcome outcome,
       ApiCodec codec,
       List<NewJob> enqueued,
+      Growth growth,
       List<Execution.SlowDown> wishes) {
     JsonWriter out = new JsonWriter();
     out.name("id").string(id).name("token").number(token).name("outcome");
@@ -97,11 +103,12 @@ record Ack(String id, long token, String json, long since, int failures, boolean
     } else {
       out.string("released");
     }
-    if (enqueued != null && !enqueued.isEmpty()) {
+    if (!enqueued.isEmpty()) {
       out.name("enqueue").begin('[');
       for (NewJob job : enqueued) codec.writeMembers(job.named(), out);
       out.end(']');
     }
+    if (!growth.isEmpty()) growth.write(codec, out.name("grow"));
     if (!wishes.isEmpty()) {
       out.name("slow_down").begin('[');
       for (Execution.SlowDown wish : wishes) {

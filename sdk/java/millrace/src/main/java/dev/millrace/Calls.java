@@ -1,5 +1,9 @@
 package dev.millrace;
 
+import static dev.millrace.Constants.COMMIT_PATIENCE;
+import static dev.millrace.Constants.COMMIT_PAUSE;
+import static dev.millrace.Constants.LONGEST_WAIT;
+
 import dev.millrace.Transport.Answer;
 import dev.millrace.Transport.Replay;
 import dev.millrace.Transport.Request;
@@ -9,9 +13,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.function.Predicate;
 
 /** What all calls of a client share: sending requests, and reading answers. */
 abstract class Calls {
+  /** The longest time that one request may wait at the server. */
+  private static final Duration MAX_WAIT = Duration.ofNanos(LONGEST_WAIT);
+
   final Transport transport;
   final ApiCodec codec;
 
@@ -44,6 +52,39 @@ abstract class Calls {
 
   final void remove(String target) {
     transport.call(new Request("DELETE", target, null, Map.of(), Replay.ALWAYS));
+  }
+
+  /**
+   * Waits until what is at a path has ended. Something that is not there may still come: a job that
+   * was submitted in a transaction comes a moment after the commit.
+   *
+   * @param what names it in the error
+   */
+  final <T> T await(
+      String what, String path, Duration timeout, Class<T> type, Predicate<T> hasEnded) {
+    long began = System.nanoTime();
+    long deadline = began + timeout.toNanos();
+    for (; ; ) {
+      Duration left = Duration.ofNanos(Math.max(deadline - System.nanoTime(), 0));
+      Duration wait = left.compareTo(MAX_WAIT) < 0 ? left : MAX_WAIT;
+      Map<String, Object> parameters =
+          Map.of("wait_ms", wait.toMillis(), "until", "final", "include", "result");
+      Request request = Request.get(Target.query(path, parameters));
+      T found;
+      try {
+        found = read(transport.call(request, wait.plus(transport.timeout())), type);
+      } catch (MillraceException.NotFound none) {
+        long now = System.nanoTime();
+        if (now - began >= COMMIT_PATIENCE || now - deadline >= 0) throw none;
+        Transport.sleep(COMMIT_PAUSE);
+        continue;
+      }
+      if (hasEnded.test(found)) return found;
+      if (System.nanoTime() - deadline >= 0) {
+        String message = what + " has not ended within " + timeout.toMillis() + " ms";
+        throw MillraceException.of("wait_timeout", message, null);
+      }
+    }
   }
 
   final <T> Page<T> page(String path, Map<String, ?> parameters, Class<T> item) {

@@ -18,7 +18,7 @@ import java.util.List;
  */
 public record ClaimedWorkflow(
     long generation,
-    String state,
+    WorkflowState state,
     MemberCounts counts,
     List<String> failed,
     String id,

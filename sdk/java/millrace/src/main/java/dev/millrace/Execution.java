@@ -6,8 +6,10 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CancellationException;
 
 /**
@@ -36,6 +38,8 @@ final class Execution implements JobContext {
   private final StopToken stop = new StopToken();
   private final LogBuffer logs = new LogBuffer();
   private final List<NewJob> enqueued = new ArrayList<>(); // guarded by itself
+  private final NewMembers added = NewMembers.create(); // guarded by itself
+  private final Set<String> skipped = new LinkedHashSet<>(); // guarded by added
   private final Map<String, SlowDown> wishes = new LinkedHashMap<>(); // by limit; guarded by itself
 
   // Guarded by this.
@@ -193,6 +197,13 @@ final class Execution implements JobContext {
     }
   }
 
+  /** Returns what to add to the workflow on success, and what to skip; payloads are JSON. */
+  Growth growth() {
+    synchronized (added) {
+      return new Growth(List.copyOf(added.members()), List.copyOf(skipped));
+    }
+  }
+
   /** Returns the requests to slow down that go with the outcome, of any kind. */
   List<SlowDown> wishes() {
     synchronized (wishes) {
@@ -256,15 +267,40 @@ final class Execution implements JobContext {
       throw new IllegalArgumentException(
           "a job that goes with an outcome takes no idempotency key");
     }
-    NewJob ready = preparer.prepare(next);
-    if (next.get("payload") != null) {
-      // Encoded now: the handler gets any error, and later changes of the payload are not sent.
-      ready = ready.payload(Json.encoded(next.get("payload"), codec.payloads()));
-    }
+    NewJob ready = encoded(preparer.prepare(next));
     synchronized (enqueued) {
       enqueued.add(ready);
     }
     return ready.get("id");
+  }
+
+  // Encoded now: the handler gets any error, and later changes of the payload are not sent.
+  private NewJob encoded(NewJob next) {
+    Object payload = next.get("payload");
+    return payload == null ? next : next.payload(Json.encoded(payload, codec.payloads()));
+  }
+
+  @Override
+  public NewMember add(String ref, NewJob next) {
+    requireMember();
+    NewJob ready = encoded(preparer.traced(next));
+    synchronized (added) {
+      return added.add(ref, ready);
+    }
+  }
+
+  @Override
+  public void skip(String ref) {
+    requireMember();
+    synchronized (added) {
+      skipped.add(ref);
+    }
+  }
+
+  private void requireMember() {
+    if (job.workflow() != null && job.workflow().number() != null) return;
+    throw new IllegalStateException(
+        "the job is no member of a workflow, so it can't change one; enqueue submits a job");
   }
 
   @Override

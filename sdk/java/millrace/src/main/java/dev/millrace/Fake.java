@@ -3,8 +3,10 @@ package dev.millrace;
 import java.sql.Connection;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.Deque;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -12,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -27,7 +30,7 @@ import java.util.stream.Collectors;
  *
  * <p>Retries have no jitter. Settings of queues set what jobs leave out and how many may be ready;
  * limits are kept, but hold nothing back; schedules are kept, and fire when they are triggered.
- * Thread-safe.
+ * Workflows have no timeouts and are not retried. Thread-safe.
  */
 public final class Fake implements Jobs {
   /** The instant at which the clock starts. */
@@ -47,10 +50,12 @@ public final class Fake implements Jobs {
   private final ApiCodec codec;
   private final Preparer preparer = new Preparer(null);
   private final FakeSetup setup; // guarded by this
+  private final FakeWorkflows workflows; // guarded by this
 
   // Guarded by this; handlers run without the lock.
   private final Map<String, FakeJob> jobs = new LinkedHashMap<>();
   private final Map<Key, KeyUse> keys = new HashMap<>();
+  private final Deque<FakeJob> released = new ArrayDeque<>(); // by workflows, if inline
   private Instant now = START;
   private long submissions;
   private long tokens;
@@ -60,6 +65,7 @@ public final class Fake implements Jobs {
     this.isInline = isInline;
     this.codec = new ApiCodec(codec);
     setup = new FakeSetup(this.codec);
+    workflows = new FakeWorkflows(new OfWorkflows(), this.codec);
   }
 
   /**
@@ -114,12 +120,13 @@ public final class Fake implements Jobs {
    */
   public synchronized void advance(Duration time) {
     now = now.plusMillis(time.toMillis());
-    for (FakeJob job : jobs.values()) {
+    for (FakeJob job : List.copyOf(jobs.values())) {
       if (!job.isWaiting()) continue;
       boolean isExpired =
           job.expiresAt != null && job.startedAt == null && !job.expiresAt.isAfter(now);
       if (isExpired) {
         job.move(JobState.EXPIRED, now);
+        tellWorkflow(job);
       } else if (job.isDue(now)) {
         job.state = JobState.READY;
       }
@@ -199,7 +206,7 @@ public final class Fake implements Jobs {
         jobs.putAll(jobsBefore);
         keys.clear();
         keys.putAll(keysBefore);
-        throw FakeChecks.within(refused, stored.size());
+        throw FakeChecks.within(refused, "/jobs/" + stored.size());
       }
     }
     List<BatchItem> items = new ArrayList<>();
@@ -251,19 +258,25 @@ public final class Fake implements Jobs {
   public synchronized Job cancel(String id, String reason) {
     FakeJob job = find(id);
     if (job.state.isFinal()) throw invalidState();
+    cancel(job);
+    return job.show(Set.of());
+  }
+
+  private void cancel(FakeJob job) {
     if (job.isWaiting()) {
       job.move(JobState.CANCELLED, now);
+      tellWorkflow(job);
     } else {
       job.cancelRequested = true;
       job.execution.tell(StopReason.CANCELLED);
     }
-    return job.show(Set.of());
   }
 
   @Override
   public synchronized Job retry(String id) {
     FakeJob job = find(id);
     if (!job.state.isFinal()) throw invalidState();
+    if (job.isMember()) throw FakeWorkflows.lacks("retries of workflows");
     job.retry(now);
     return job.show(Set.of());
   }
@@ -271,6 +284,96 @@ public final class Fake implements Jobs {
   @Override
   public String submitTx(Connection ignored, NewJob job) {
     return submit(job).id();
+  }
+
+  @Override
+  public CreatedWorkflow createWorkflow(NewWorkflow workflow) {
+    CreatedWorkflow made;
+    synchronized (this) {
+      made = workflows.create(workflow);
+    }
+    runReleased();
+    return isInline ? new CreatedWorkflow(workflow(made.id()), made.isNew()) : made;
+  }
+
+  @Override
+  public synchronized Workflow workflow(String id, Workflow.Include... include) {
+    return workflows.find(id).show(include.length > 0);
+  }
+
+  /** Returns the workflow if it has ended. Nothing happens meanwhile: drain the fake first. */
+  @Override
+  public synchronized Workflow waitForWorkflow(String id, Duration timeout) {
+    Workflow workflow = workflow(id, Workflow.Include.RESULT);
+    if (workflow.state().isFinal()) return workflow;
+    String message = "workflow " + id + " has not ended; drain the fake first";
+    throw MillraceException.of("wait_timeout", message, null);
+  }
+
+  /**
+   * Returns a page of workflows, newest first. Only the server supports filters by time.
+   *
+   * @throws UnsupportedOperationException if the filter has a time
+   */
+  @Override
+  public synchronized Page<Workflow> workflows(WorkflowFilter filter) {
+    return workflows.list(filter);
+  }
+
+  @Override
+  public synchronized Page<Member> workflowMembers(String id, MemberFilter filter) {
+    return workflows.members(id, filter);
+  }
+
+  @Override
+  public synchronized MemberDetail workflowMember(
+      String id, String ref, Member.Include... include) {
+    FakeWorkflow workflow = workflows.find(id);
+    return workflow.describe(workflow.find(ref), Set.of(include));
+  }
+
+  @Override
+  public AddedMembers addMembers(String id, NewMembers members) {
+    AddedMembers added;
+    synchronized (this) {
+      added = workflows.add(id, members);
+    }
+    runReleased();
+    return added;
+  }
+
+  @Override
+  public Workflow closeWorkflow(String id) {
+    return changed(() -> workflows.close(id));
+  }
+
+  @Override
+  public Workflow cancelWorkflow(String id, String reason) {
+    return changed(() -> workflows.cancel(id, reason));
+  }
+
+  @Override
+  public Workflow skipMember(String id, String ref) {
+    return changed(() -> workflows.skip(id, ref));
+  }
+
+  private Workflow changed(Supplier<Workflow> change) {
+    Workflow workflow;
+    synchronized (this) {
+      workflow = change.get();
+    }
+    runReleased();
+    return isInline ? workflow(workflow.id()) : workflow;
+  }
+
+  /**
+   * Is not supported.
+   *
+   * @throws UnsupportedOperationException always
+   */
+  @Override
+  public Workflow retryWorkflow(String id, WorkflowRetry retry) {
+    throw FakeWorkflows.lacks("retries of workflows");
   }
 
   @Override
@@ -424,7 +527,7 @@ public final class Fake implements Jobs {
             || (tags != null && tags.contains(filter.<String>get("tag"))));
   }
 
-  private static boolean isOrAbsent(String wanted, String value) {
+  static boolean isOrAbsent(String wanted, String value) {
     return wanted == null || wanted.equals(value);
   }
 
@@ -446,7 +549,7 @@ public final class Fake implements Jobs {
   private void run(FakeJob job) {
     Execution execution;
     synchronized (this) {
-      ClaimedJob claimed = job.claim(now);
+      ClaimedJob claimed = job.claim(workflows.seenBy(job), workflows.parentsOf(job), now);
       execution = new Execution(claimed, ++tokens, codec, preparer, new Never());
       job.execution = execution;
     }
@@ -455,6 +558,7 @@ public final class Fake implements Jobs {
       job.execution = null;
       job.take(execution.takeProgress());
       conclude(job, execution, outcome);
+      tellWorkflow(job);
       for (LogBuffer.Line line : execution.logs().take(Integer.MAX_VALUE)) {
         long seq = job.logs.size() + 1;
         job.logs.add(new LogLine(seq, job.attempt, now, line.level(), line.message(), false));
@@ -486,8 +590,54 @@ public final class Fake implements Jobs {
       job.fail(Ack.refusal(why), now);
       return;
     }
+    try {
+      workflows.grow(job, execution.growth());
+    } catch (MillraceException refused) {
+      job.fail(Ack.refusal("the fake refused the outcome: " + refused.getMessage()), now);
+      return;
+    }
     job.succeed(result, now);
     for (NewJob next : execution.enqueued()) store(next);
+  }
+
+  private void tellWorkflow(FakeJob job) {
+    if (job.workflow != null && job.state.isFinal()) workflows.ended(job);
+  }
+
+  /** Runs what workflows have released, if this fake is inline, and what that releases. */
+  private void runReleased() {
+    for (FakeJob job = nextReleased(); job != null; job = nextReleased()) runIfDue(job);
+  }
+
+  private synchronized FakeJob nextReleased() {
+    return released.poll();
+  }
+
+  /** Takes the jobs of workflows. */
+  private final class OfWorkflows implements FakeWorkflows.FakeJobs {
+    @Override
+    public FakeJob release(NewJob job, JobWorkflow of) {
+      FakeJob made = new FakeJob(setup.completed(job), job.get("payload"), ++submissions, now);
+      made.workflow = of;
+      jobs.put(made.id, made);
+      if (isInline) released.add(made);
+      return made;
+    }
+
+    @Override
+    public void cancel(FakeJob job) {
+      Fake.this.cancel(job);
+    }
+
+    @Override
+    public void checkLimits(NewJob job) {
+      setup.checkLimits(job.get("limits"));
+    }
+
+    @Override
+    public Instant now() {
+      return now;
+    }
   }
 
   /** Nothing waits to be sent, and nothing stops. */

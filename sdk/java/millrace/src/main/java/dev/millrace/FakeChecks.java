@@ -44,9 +44,12 @@ final class FakeChecks {
     return MillraceException.of(new Problem(code, status, message, faults, null, null), null);
   }
 
-  /** Returns the refusal as that of one job of an atomic batch. */
-  static MillraceException within(MillraceException refused, int place) {
-    String at = "/jobs/" + place;
+  /**
+   * Returns the refusal as that of one job of many.
+   *
+   * @param at where the job is in the request
+   */
+  static MillraceException within(MillraceException refused, String at) {
     List<Fault> faults =
         refused.errors().stream()
             .map(fault -> new Fault(at + fault.where(), fault.detail()))

@@ -39,6 +39,7 @@ final class FakeJob {
   final List<LogLine> logs = new ArrayList<>();
   Execution execution; // while it runs
   JobSchedule schedule; // that triggered it; null if none did
+  JobWorkflow workflow; // that it belongs to; null if it belongs to none
 
   FakeJob(NewJob spec, Json payload, long sequence, Instant now) {
     this.spec = spec;
@@ -55,6 +56,10 @@ final class FakeJob {
   private Instant later(Instant now, String instant, String delay) {
     Duration after = spec.get(delay);
     return after == null ? spec.get(instant) : now.plusMillis(after.toMillis());
+  }
+
+  boolean isMember() {
+    return workflow != null && workflow.number() != null;
   }
 
   boolean isWaiting() {
@@ -116,7 +121,7 @@ final class FakeJob {
     cancelRequested = false;
   }
 
-  ClaimedJob claim(Instant now) {
+  ClaimedJob claim(ClaimedWorkflow seen, Map<String, Parent> parents, Instant now) {
     move(JobState.RUNNING, now);
     attempt++;
     startedAt = now;
@@ -135,8 +140,8 @@ final class FakeJob {
         spec.get("traceparent"),
         spec.get("tracestate"),
         schedule,
-        null, // the fake has no workflows
-        Map.of(),
+        seen,
+        parents,
         checkpoint);
   }
 
@@ -236,7 +241,7 @@ final class FakeJob {
         meta(),
         spec.get("traceparent"),
         schedule,
-        null,
+        workflow,
         include.contains(Job.Include.PAYLOAD) ? payload : null,
         include.contains(Job.Include.RESULT) ? shown : null,
         null,

@@ -1,6 +1,9 @@
 package dev.millrace;
 
 import java.time.Duration;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.TreeSet;
 
 /** The job that a handler works on, and the operations of the handler. Thread-safe. */
 public interface JobContext {
@@ -19,6 +22,69 @@ public interface JobContext {
    * @return the job, as it was claimed
    */
   ClaimedJob job();
+
+  /**
+   * Returns what the job is to its workflow: a member, or a callback of its end.
+   *
+   * @return the workflow; null if the job belongs to none
+   */
+  default ClaimedWorkflow workflow() {
+    return job().workflow();
+  }
+
+  /**
+   * Returns what the job's member needs, as it ended.
+   *
+   * @return the parents, by ref; empty if it needs nothing
+   */
+  default Map<String, Parent> parents() {
+    return job().parents();
+  }
+
+  /**
+   * Returns a parent of the job's member.
+   *
+   * @param ref its ref
+   * @return the parent, with its result
+   * @throws NoSuchElementException if the member does not need it
+   */
+  default Parent parent(String ref) {
+    Parent parent = parents().get(ref);
+    if (parent != null) return parent;
+    String all = String.join(", ", new TreeSet<>(parents().keySet()));
+    throw new NoSuchElementException(
+        "the job needs no " + ref + "; it needs " + (all.isEmpty() ? "nothing" : all));
+  }
+
+  /**
+   * Returns the result of a parent.
+   *
+   * @param <T> the result
+   * @param ref the parent's ref
+   * @param type the result's class
+   * @return the result; null if it has none
+   * @throws NoSuchElementException if the member does not need it
+   * @throws IllegalStateException if the parent did not succeed, or its result is left out
+   * @throws CodecException if the result does not fit the class
+   */
+  default <T> T parent(String ref, Class<T> type) {
+    return parent(ref).resultAs(ref, type);
+  }
+
+  /**
+   * Returns the result of a parent whose job is of this type.
+   *
+   * @param <R> the result
+   * @param ref the parent's ref
+   * @param type the type of its job
+   * @return the result; null if it has none
+   * @throws NoSuchElementException if the member does not need it
+   * @throws IllegalStateException if the parent did not succeed, or its result is left out
+   * @throws CodecException if the result is not of this type
+   */
+  default <R> R parent(String ref, JobType<?, R> type) {
+    return parent(ref).resultAs(ref, type.resultType());
+  }
 
   /**
    * Returns the lease's fencing token. A later lease of the job has a higher token, so another
@@ -77,6 +143,34 @@ public interface JobContext {
    * @throws CodecException if its payload can't be written as JSON
    */
   String enqueue(NewJob job);
+
+  /**
+   * Adds a member to the job's workflow, in the same commit as this attempt's success. It may need
+   * any other member, also one that was added before.
+   *
+   * <pre>{@code
+   * for (String url : links) ctx.add(url, FETCH.job(url));
+   * ctx.add("index", INDEX.job(site)).needs(links);
+   * }</pre>
+   *
+   * @param ref its ref; one that the workflow has already is left alone
+   * @param job its job, without an id, a key and an expiry at a fixed time
+   * @return the member, which can need others
+   * @throws IllegalStateException if the job is no member of a workflow
+   * @throws IllegalArgumentException if this attempt has added the ref before, or the job is none
+   *     of a member
+   * @throws CodecException if its payload can't be written as JSON
+   */
+  NewMember add(String ref, NewJob job);
+
+  /**
+   * Skips a member of the job's workflow that needs this job, and what needs that it succeeds, in
+   * the same commit as this attempt's success.
+   *
+   * @param ref the ref of a blocked member
+   * @throws IllegalStateException if the job is no member of a workflow
+   */
+  void skip(String ref);
 
   /**
    * Asks a limit of the job to let nothing pass for a time, because an upstream asks for fewer

@@ -170,6 +170,10 @@ public final class JobType<P, R> {
     return payload;
   }
 
+  Type resultType() {
+    return result;
+  }
+
   @Override
   public String toString() {
     return name();

@@ -2,6 +2,7 @@ package dev.millrace;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.function.UnaryOperator;
 
@@ -156,6 +157,152 @@ public interface Jobs {
       throws SQLException {
     return submitTx(connection, type.job(payload));
   }
+
+  /**
+   * Creates a workflow, all of it or nothing.
+   *
+   * @param workflow the workflow
+   * @return the workflow as stored
+   * @throws MillraceException.ValidationFailed if members need in a circle, or an unknown ref
+   */
+  CreatedWorkflow createWorkflow(NewWorkflow workflow);
+
+  /**
+   * Returns a workflow in its current state.
+   *
+   * @param id its id
+   * @param include what the answer contains only on request
+   * @return the workflow
+   * @throws MillraceException.NotFound if there is no such workflow
+   */
+  Workflow workflow(String id, Workflow.Include... include);
+
+  /**
+   * Waits until a workflow has ended in any way; check its state.
+   *
+   * @param id its id
+   * @param timeout the longest time to wait
+   * @return the workflow with its result
+   * @throws MillraceException.WaitTimeout if it has not ended by then
+   * @throws MillraceException.NotFound if there is no such workflow
+   */
+  Workflow waitForWorkflow(String id, Duration timeout);
+
+  /**
+   * Returns a page of workflows, newest first.
+   *
+   * @param filter selects the workflows and the page
+   * @return the page
+   */
+  Page<Workflow> workflows(WorkflowFilter filter);
+
+  /**
+   * Returns all workflows that a filter selects, newest first, fetched page by page as they are
+   * used.
+   *
+   * @param filter selects the workflows; its limit is the size of a page
+   * @return the workflows; iterating throws what {@link #workflows} throws
+   */
+  default Iterable<Workflow> allWorkflows(WorkflowFilter filter) {
+    return () -> new Pages<>(filter.cursor(), cursor -> workflows(filter.cursor(cursor)));
+  }
+
+  /**
+   * Returns a page of a workflow's members, by number.
+   *
+   * @param id the workflow's id
+   * @param filter selects the members and the page
+   * @return the page
+   * @throws MillraceException.NotFound if there is no such workflow
+   */
+  Page<Member> workflowMembers(String id, MemberFilter filter);
+
+  /**
+   * Returns all members of a workflow that a filter selects, by number, fetched page by page as
+   * they are used.
+   *
+   * @param id the workflow's id
+   * @param filter selects the members; its limit is the size of a page
+   * @return the members; iterating throws what {@link #workflowMembers} throws
+   */
+  default Iterable<Member> allMembers(String id, MemberFilter filter) {
+    return () -> new Pages<>(filter.cursor(), cursor -> workflowMembers(id, filter.cursor(cursor)));
+  }
+
+  /**
+   * Returns a member of a workflow, with its definition.
+   *
+   * @param id the workflow's id
+   * @param ref the member's ref, or {@code @} and its number
+   * @param include what the answer contains only on request
+   * @return the member
+   * @throws MillraceException.NotFound if there is no such member
+   */
+  MemberDetail workflowMember(String id, String ref, Member.Include... include);
+
+  /**
+   * Adds members to a workflow that is open, or by one of its active members. A member whose ref is
+   * there already is left alone.
+   *
+   * @param id the workflow's id
+   * @param members at most 10,000 members
+   * @return the numbers of members
+   * @throws MillraceException.InvalidState if the workflow is closed
+   */
+  AddedMembers addMembers(String id, NewMembers members);
+
+  /**
+   * Closes an open workflow: it takes no more members from outside, and ends once its members have.
+   *
+   * @param id its id
+   * @return the workflow
+   * @throws MillraceException.NotFound if there is no such workflow
+   */
+  Workflow closeWorkflow(String id);
+
+  /**
+   * Cancels a workflow: nothing more is released, waiting jobs are cancelled, and handlers of
+   * running ones are told.
+   *
+   * @param id its id
+   * @param reason a note for people, at most 1,024 bytes; may be null
+   * @return the workflow
+   * @throws MillraceException.InvalidState if it has ended
+   */
+  Workflow cancelWorkflow(String id, String reason);
+
+  /**
+   * Runs the members of a workflow whose failure nothing caught again, and what was skipped because
+   * of them.
+   *
+   * @param id the workflow's id
+   * @return the workflow
+   * @throws MillraceException.InvalidState if none has failed so, or the workflow is stopping
+   */
+  default Workflow retryWorkflow(String id) {
+    return retryWorkflow(id, WorkflowRetry.create());
+  }
+
+  /**
+   * Runs members of a workflow again, as for {@link #retryWorkflow(String)}.
+   *
+   * @param id the workflow's id
+   * @param retry which members, and how
+   * @return the workflow
+   * @throws MillraceException.InvalidState if they can't be retried
+   * @throws MillraceException.DuplicateWorkflow if another workflow has its unique key by now
+   */
+  Workflow retryWorkflow(String id, WorkflowRetry retry);
+
+  /**
+   * Skips a blocked member, and what needs that it succeeds.
+   *
+   * @param id the workflow's id
+   * @param ref the member's ref, or {@code @} and its number
+   * @return the workflow
+   * @throws MillraceException.InvalidState if the member is not blocked
+   */
+  Workflow skipMember(String id, String ref);
 
   /**
    * Returns a queue.

@@ -2,6 +2,7 @@
 package dev.millrace;
 
 import java.util.Map;
+import java.util.TreeMap;
 
 /** The members of LimitSettings that are set one by one. */
 abstract class LimitSettingsMembers extends Members<LimitSettings> {
@@ -26,7 +27,7 @@ abstract class LimitSettingsMembers extends Members<LimitSettings> {
    * @return a changed copy
    */
   public LimitSettings keys(Map<String, Limit.KeyBound> keys) {
-    return with("keys", Map.copyOf(keys));
+    return with("keys", new TreeMap<>(keys));
   }
 
   /**

@@ -1,9 +1,5 @@
 package dev.millrace;
 
-import static dev.millrace.Constants.COMMIT_PATIENCE;
-import static dev.millrace.Constants.COMMIT_PAUSE;
-import static dev.millrace.Constants.LONGEST_WAIT;
-
 import dev.millrace.Transport.Answer;
 import dev.millrace.Transport.Replay;
 import dev.millrace.Transport.Request;
@@ -27,14 +23,8 @@ import java.util.function.Consumer;
  * }</pre>
  */
 public final class MillraceClient extends OperatorCalls implements Jobs {
-  /** The longest time that one request may wait at the server. */
-  private static final Duration MAX_WAIT = Duration.ofNanos(LONGEST_WAIT);
-
-  private final Preparer preparer;
-
   MillraceClient(Transport transport, ApiCodec codec, Preparer preparer) {
-    super(transport, codec);
-    this.preparer = preparer;
+    super(transport, codec, preparer);
   }
 
   /**
@@ -178,29 +168,12 @@ public final class MillraceClient extends OperatorCalls implements Jobs {
    *     submitted in a transaction comes a moment after the commit
    */
   public Job waitFor(String id, Duration timeout) {
-    long began = System.nanoTime();
-    long deadline = began + timeout.toNanos();
-    for (; ; ) {
-      Duration left = Duration.ofNanos(Math.max(deadline - System.nanoTime(), 0));
-      Duration wait = left.compareTo(MAX_WAIT) < 0 ? left : MAX_WAIT;
-      Map<String, Object> parameters =
-          Map.of("wait_ms", wait.toMillis(), "until", "final", "include", "result");
-      Request request = Request.get(Target.query(Target.path("/v1/jobs/", id), parameters));
-      Job job;
-      try {
-        job = read(transport.call(request, wait.plus(transport.timeout())), Job.class);
-      } catch (MillraceException.NotFound none) {
-        long now = System.nanoTime();
-        if (now - began >= COMMIT_PATIENCE || now - deadline >= 0) throw none;
-        Transport.sleep(COMMIT_PAUSE);
-        continue;
-      }
-      if (job.state() != null && job.state().isFinal()) return job;
-      if (System.nanoTime() - deadline >= 0) {
-        String message = "job " + id + " has not ended within " + timeout.toMillis() + " ms";
-        throw MillraceException.of("wait_timeout", message, null);
-      }
-    }
+    String path = Target.path("/v1/jobs/", id);
+    return await("job " + id, path, timeout, Job.class, MillraceClient::hasEnded);
+  }
+
+  private static boolean hasEnded(Job job) {
+    return job.state() != null && job.state().isFinal();
   }
 
   @Override

@@ -75,6 +75,7 @@ public class MillraceException extends RuntimeException {
       case "not_found" -> new NotFound(problem, cause);
       case "validation_failed" -> new ValidationFailed(problem, cause);
       case "duplicate_job" -> new DuplicateJob(problem, cause);
+      case "duplicate_workflow" -> new DuplicateWorkflow(problem, cause);
       case "id_mismatch" -> new IdMismatch(problem, cause);
       case "idempotency_mismatch" -> new IdempotencyMismatch(problem, cause);
       case "invalid_state" -> new InvalidState(problem, cause);
@@ -166,6 +167,15 @@ public class MillraceException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
     DuplicateJob(Problem problem, Throwable cause) {
+      super(problem, cause);
+    }
+  }
+
+  /** Another workflow has the unique key. */
+  public static final class DuplicateWorkflow extends MillraceException {
+    private static final long serialVersionUID = 1;
+
+    DuplicateWorkflow(Problem problem, Throwable cause) {
       super(problem, cause);
     }
   }

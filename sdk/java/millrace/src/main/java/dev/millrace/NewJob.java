@@ -1,5 +1,6 @@
 package dev.millrace;
 
+import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
@@ -49,6 +50,14 @@ public final class NewJob extends NewJobMembers {
   public NewJob trace(TraceContext trace) {
     NewJob traced = with("traceparent", trace.traceparent());
     return trace.tracestate() == null ? traced : traced.with("tracestate", trace.tracestate());
+  }
+
+  /** Returns the job with what it does not set of these defaults, which may be null. */
+  NewJob over(NewJob defaults) {
+    if (defaults == null) return this;
+    Map<String, Object> all = new LinkedHashMap<>(defaults.named());
+    all.putAll(named());
+    return new NewJob(all);
   }
 
   /**

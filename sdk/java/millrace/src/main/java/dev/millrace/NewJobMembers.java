@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 
 /** The members of NewJob that are set one by one. */
 abstract class NewJobMembers extends Members<NewJob> {
@@ -179,7 +180,7 @@ abstract class NewJobMembers extends Members<NewJob> {
    * @return a changed copy
    */
   public NewJob meta(Map<String, String> meta) {
-    return with("meta", Map.copyOf(meta));
+    return with("meta", new TreeMap<>(meta));
   }
 
   /**

@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.Map;
 
 /** The client's calls for operators: many jobs at once, workers, events and statistics. */
-abstract class OperatorCalls extends ScheduleCalls {
-  OperatorCalls(Transport transport, ApiCodec codec) {
-    super(transport, codec);
+abstract class OperatorCalls extends WorkflowCalls {
+  OperatorCalls(Transport transport, ApiCodec codec, Preparer preparer) {
+    super(transport, codec, preparer);
   }
 
   private record Changed(

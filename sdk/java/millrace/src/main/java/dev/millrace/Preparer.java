@@ -9,11 +9,18 @@ record Preparer(Supplier<TraceContext> trace) {
     if (job.get("id") == null && job.get("idempotency_key") == null) {
       ready = ready.id(Ids.make(job.queue()));
     }
-    if (job.get("traceparent") == null) {
-      TraceContext current = trace == null ? null : trace.get();
-      if (current == null) current = Execution.currentTrace();
-      if (current != null) ready = ready.trace(current);
-    }
-    return ready;
+    return traced(ready);
+  }
+
+  /** Returns the job with the trace that it belongs to. */
+  NewJob traced(NewJob job) {
+    TraceContext current = job.get("traceparent") == null ? currentTrace() : null;
+    return current == null ? job : job.trace(current);
+  }
+
+  /** Returns the trace that what is submitted now belongs to; null if there is none. */
+  TraceContext currentTrace() {
+    TraceContext current = trace == null ? null : trace.get();
+    return current == null ? Execution.currentTrace() : current;
   }
 }

@@ -9,7 +9,8 @@ import java.util.List;
  * A schedule as the server shows it. Members that have no value are null.
  *
  * @param name the schedule's name
- * @param job the job that it submits, as it was given
+ * @param job The job that it submits, as it was given. Left out if it creates workflows.
+ * @param workflow The workflow that it creates, as it was given. Left out if it submits jobs.
  * @param startAt no instant is before it
  * @param endAt no instant is after it
  * @param paused whether somebody has paused it
@@ -22,9 +23,10 @@ import java.util.List;
  * @param error why it is {@code broken} (say, a zone that is no longer there); else null
  * @param createdAt when it was made
  * @param updatedAt the last change of {@code version}
- * @param lastScheduledAt the newest instant that made a job; null before the first
+ * @param lastScheduledAt the newest instant that made a job or workflow; null before the first
  * @param lastJobId the job of {@code lastScheduledAt}, which the queue may have forgotten; null
- *     before the first
+ *     before the first, and if that was a workflow
+ * @param lastWorkflowId The workflow of {@code lastScheduledAt}. Left out if there is none.
  * @param next The next instants, at most five, without jitter. For a paused schedule, those that it
  *     would have; none if it is {@code ended} or {@code broken}. At most 5 entries.
  * @param description the schedule in words
@@ -52,10 +54,10 @@ import java.util.List;
  *     or {@code all}, as many as {@code missedLimit}. Default {@code one}.
  * @param missedLimit With {@code missed} {@code all}, how many instants fire: the newest. The older
  *     ones are one entry of the runs, with a count. Default {@code 100}. 1 to 1,000.
- * @param overlap What happens at an instant while the job of the instant before has not ended:
- *     {@code allow} the new job beside it, {@code skip} the instant, {@code queue} it (one waits
- *     until the job has ended, later ones are skipped), or {@code replace} the job: cancel it, and
- *     submit the new one when it has ended. Default {@code allow}.
+ * @param overlap What happens at an instant while the job or workflow of the instant before has not
+ *     ended: {@code allow} the new job beside it, {@code skip} the instant, {@code queue} it (one
+ *     waits until the job has ended, later ones are skipped), or {@code replace} the job: cancel
+ *     it, and submit the new one when it has ended. Default {@code allow}.
  * @param dstGap The treatment of a time of day that the clock skips: {@code run} once, at the gap's
  *     end, or {@code skip}. Only for expressions whose minute and hour do not begin with {@code *}:
  *     the others follow elapsed time, and a gap has none. Default {@code run}.
@@ -66,6 +68,7 @@ import java.util.List;
 public record Schedule(
     String name,
     Json job,
+    Json workflow,
     Instant startAt,
     Instant endAt,
     boolean paused,
@@ -78,6 +81,7 @@ public record Schedule(
     Instant updatedAt,
     Instant lastScheduledAt,
     String lastJobId,
+    String lastWorkflowId,
     List<Instant> next,
     String description,
     List<String> warnings,

@@ -9,17 +9,24 @@ import java.time.Instant;
  * @param scheduledAt the instant; with {@code count}, the newest of them
  * @param at when this was decided
  * @param jobId the job, if one was submitted; else null
- * @param outcome {@code submitted}: a job was made. {@code replaced}: a job was made after the
- *     previous one was cancelled. {@code skipped_overlap}: no job, because of {@code overlap}; also
- *     if the instant waited and a later one replaced it. {@code skipped_missed}: no job, because
- *     the instant was missed and {@code missed} skips it. {@code refused}: the job could not be
- *     submitted, for instance because the queue was full. The schedule retries it until the next
- *     instant, and only then makes this entry.
+ * @param workflowId The workflow, if one was created. Left out if none was.
+ * @param outcome {@code submitted}: a job or workflow was made. {@code replaced}: a job was made
+ *     after the previous one was cancelled. {@code skipped_overlap}: no job, because of {@code
+ *     overlap}; also if the instant waited and a later one replaced it. {@code skipped_missed}: no
+ *     job, because the instant was missed and {@code missed} skips it. {@code refused}: the job
+ *     could not be submitted, for instance because the queue was full. The schedule retries it
+ *     until the next instant, and only then makes this entry.
  * @param count with {@code skipped_missed}, how many instants the entry stands for, if not one
  * @param error with {@code refused}, why
  */
 public record ScheduleRun(
-    Instant scheduledAt, Instant at, String jobId, Outcome outcome, Integer count, String error) {
+    Instant scheduledAt,
+    Instant at,
+    String jobId,
+    String workflowId,
+    Outcome outcome,
+    Integer count,
+    String error) {
 
   /** The results. */
   public enum Outcome {

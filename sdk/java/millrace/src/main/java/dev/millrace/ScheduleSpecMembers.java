@@ -12,6 +12,18 @@ abstract class ScheduleSpecMembers extends Members<ScheduleSpec> {
   }
 
   /**
+   * Sets {@code workflow} of the schedule.
+   *
+   * @param workflow The workflow to create at each instant, in place of a job: at most 64 KiB, and
+   *     its jobs 128 KiB with their defaults. {@code id}, {@code unique}, {@code open} and the
+   *     {@code run_at} of a job are 422.
+   * @return a changed copy
+   */
+  public ScheduleSpec workflow(Json workflow) {
+    return with("workflow", workflow);
+  }
+
+  /**
    * Sets {@code startAt} of the schedule.
    *
    * @param startAt No instant is before it. Default none.
@@ -114,10 +126,10 @@ abstract class ScheduleSpecMembers extends Members<ScheduleSpec> {
   /**
    * Sets {@code overlap} of the schedule.
    *
-   * @param overlap What happens at an instant while the job of the instant before has not ended:
-   *     {@code allow} the new job beside it, {@code skip} the instant, {@code queue} it (one waits
-   *     until the job has ended, later ones are skipped), or {@code replace} the job: cancel it,
-   *     and submit the new one when it has ended. Default {@code allow}.
+   * @param overlap What happens at an instant while the job or workflow of the instant before has
+   *     not ended: {@code allow} the new job beside it, {@code skip} the instant, {@code queue} it
+   *     (one waits until the job has ended, later ones are skipped), or {@code replace} the job:
+   *     cancel it, and submit the new one when it has ended. Default {@code allow}.
    * @return a changed copy
    */
   public ScheduleSpec overlap(ScheduleSpec.Overlap overlap) {

@@ -144,6 +144,29 @@ class TransportTest {
   }
 
   @Test
+  void aRepeatedCallThatFindsItsWorkDoneHasSucceeded() {
+    answer(504, "gateway_timeout");
+    answer(409, "invalid_state");
+    script.add(new Scripted(200, null, "{\"id\":\"i\",\"state\":\"cancelled\"}"));
+    assertEquals(WorkflowState.CANCELLED, client.cancelWorkflow("i", null).state());
+    answer(504, "gateway_timeout");
+    answer(409, "invalid_state");
+    script.add(new Scripted(200, null, "{\"number\":1,\"state\":\"skipped\"}"));
+    script.add(new Scripted(200, null, "{\"id\":\"i\",\"state\":\"running\"}"));
+    assertEquals(WorkflowState.RUNNING, client.skipMember("i", "a/b").state());
+    assertTrue(requests.contains("GET /v1/workflows/i/members/a%2Fb "), requests.toString());
+    answer(409, "invalid_state");
+    assertThrows(MillraceException.InvalidState.class, () -> client.skipMember("i", "a"));
+  }
+
+  @Test
+  void aRetryOfAWorkflowIsNotRepeated() {
+    script.add(new Scripted(504, null, "late"));
+    assertThrows(MillraceException.class, () -> client.retryWorkflow("i"));
+    assertEquals(1, requests.size());
+  }
+
+  @Test
   void triggersCarryAKeyOfTheirOwn() {
     answer(502, "bad_gateway");
     client.triggerSchedule("a/b");
