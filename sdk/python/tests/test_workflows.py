@@ -26,9 +26,10 @@ from millrace import (
     WaitTimeout,
     make_id,
 )
+from millrace._constants import MOST_MEMBERS
 from millrace._outcome import outcome_of
 from millrace._trace import Trace
-from millrace._workflow_operations import MOST_MEMBERS, Creation
+from millrace._workflow_operations import Creation
 from millrace.testing import Fake
 
 
@@ -89,7 +90,7 @@ class BuilderTest(unittest.TestCase):
         creation = Creation(flow, Trace())
         said = millrace._json.loads(creation.first.body)
         self.assertEqual((len(said["members"]), said["open"]), (MOST_MEMBERS, True))
-        made = millrace.CreatedWorkflow(millrace.Workflow({"id": said["id"]}), True)
+        made = millrace.CreatedWorkflow(millrace.Workflow({"id": said["id"], "open": True}), True)
         rest = list(creation.rest(made))
         keys = [call.headers["Idempotency-Key"] for call in rest]
         self.assertEqual(keys, [f"{made.id}.10000", f"{made.id}.20000"])
@@ -102,6 +103,10 @@ class BuilderTest(unittest.TestCase):
         other = millrace.CreatedWorkflow(millrace.Workflow({"id": make_id()}), False)
         self.assertEqual(list(creation.rest(other)), [])  # `unique` found a holder
         self.assertTrue(creation.is_whole(other))
+        whole = millrace.CreatedWorkflow(
+            millrace.Workflow({"id": said["id"], "open": False}), False
+        )
+        self.assertEqual(list(creation.rest(whole)), [])  # it was created before
         flow.idempotency_key = "k"
         with self.assertRaisesRegex(ValueError, "give it an id"):
             Creation(flow, Trace())

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ._calls import Call, Repeat, Response, body, path, read_nothing, read_object
-from ._constants import LONGEST_WAIT_S
+from ._constants import LONGEST_WAIT_S, MOST_MEMBERS
 from ._ids import make_id
 from ._inputs import MemberInput, WorkflowInput
 from ._operations import page_of, reason_of, record_of
@@ -23,8 +23,6 @@ from .models import (
     WorkflowWhy,
 )
 from .workflows import NewMember, NewWorkflow, member_wire, with_defaults, workflow_wire
-
-MOST_MEMBERS = 10_000  # of one call; the server's bound
 
 
 class Creation:
@@ -63,8 +61,8 @@ class Creation:
         )
 
     def rest(self, made: CreatedWorkflow) -> Iterator[Call[MembersAnswer]]:
-        """Yield the other calls; none if `made` is another workflow, which holds the unique key."""
-        if not self._rest or made.id != self.id:
+        """Yield the other calls, of which none is needed if it is whole."""
+        if self.is_whole(made):
             return
         for begin in range(0, len(self._rest), MOST_MEMBERS):
             part = self._rest[begin : begin + MOST_MEMBERS]
@@ -73,8 +71,10 @@ class Creation:
             yield _addition(made.id, part, None, is_last and self._closes, key, self._trace)
 
     def is_whole(self, made: CreatedWorkflow) -> bool:
-        """Whether the first call's answer is the workflow with all its members."""
-        return not self._rest or made.id != self.id
+        """Whether the first call's answer is all: there are no other members, an earlier creation
+        has added and closed it, or it is another workflow, which holds the unique key.
+        """
+        return not self._rest or made.id != self.id or not made.workflow.open
 
 
 def _read_created(response: Response) -> CreatedWorkflow:

@@ -211,11 +211,15 @@ def job_wire(job: Submission | MemberJobInput) -> dict[str, Any]:
 
 def with_defaults(job: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """Return a job with the defaults that it does not name, as the server applies them."""
-    usual = {name: value for name, value in defaults.items() if _INSTEAD.get(name) not in job}
-    return {**usual, **job}
+    named = set(job)
+    for group in _TOGETHER:
+        if not named.isdisjoint(group):
+            named.update(group)
+    return {**{name: value for name, value in defaults.items() if name not in named}, **job}
 
 
-_INSTEAD = {"run_at": "delay_ms", "delay_ms": "run_at"}  # a job has one of the two
+# If a job names one of these, the defaults give it none of them.
+_TOGETHER = (("run_at", "delay_ms"), ("traceparent", "tracestate"))
 
 
 def member_wire(member: NewMember | MemberInput) -> dict[str, Any]:
