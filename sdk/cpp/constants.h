@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds kCommitPatience{2'000};
 constexpr std::chrono::milliseconds kCommitPause{100};
 constexpr std::size_t kManyOutcomes = 64;
 constexpr std::size_t kMostItems = 1'000;
-constexpr std::size_t kMostMembers = 10'000;  // of a workflow, in one request
+constexpr std::size_t kMostMembers = 10'000;
 constexpr std::size_t kMostOutcomeBytes = 4 << 20;
 constexpr std::size_t kSlowLineBytesPerS = 256 << 10;
 constexpr std::chrono::milliseconds kPauseAfterRefusal{200};

@@ -12,6 +12,7 @@ const (
 	outcomeDelay      = 5 * time.Millisecond
 	manyOutcomes      = 64
 	mostItems         = 1000
+	mostMembers       = 10_000
 	mostOutcomeBytes  = 4 << 20
 	slowLineBytesPerS = 256 << 10
 	pauseAfterRefusal = 200 * time.Millisecond

@@ -62,7 +62,7 @@ func (w CreatedWorkflow) MarshalJSON() ([]byte, error) {
 }
 
 // MaxMembers is the maximum number of members in one request.
-const MaxMembers = 10_000
+const MaxMembers = mostMembers
 
 // CreateWorkflow creates a workflow. If it returns no error, the server has all of it on disk. A workflow
 // without an ID and without an IdempotencyKey is given an id first, so that retries are idempotent. A ref

@@ -92,6 +92,13 @@ class Pages(unittest.TestCase):
             for said in ("counts from 1, and again from 1 after a retry by hand", "asks again for 2 s"):
                 self.assertTrue(said in page, f"the page of {name} does not say {said!r}")
 
+    def test_each_page_has_the_workflows_of_the_guide(self):
+        for name in SDKS:
+            page = (ROOT / f"sdk/{name}/README.md").read_text(encoding="utf-8")
+            section = page.split("\n## Workflows\n")[1].split("\n## ")[0]
+            for said in ("docs/guide/workflows.md", "catalogue", "nightly", "order"):
+                self.assertTrue(said in section.lower(), f"workflows of {name} do not say {said!r}")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -81,7 +81,7 @@ class Flow:
 
     # What members are made of.
 
-    def take(self, members):
+    def take(self, members, usual=None):
         """Adds members, or none if one is bad. Returns how many are new."""
         known, new = {m["ref"] for m in self.members} - {None}, []
         for number, given in enumerate(members):
@@ -90,7 +90,7 @@ class Flow:
                 continue
             if any(ref is not None and ref == each["ref"] for _, each in new):
                 raise fault(f"/members/{number}", "another member has this ref")
-            new.append((number, self.made(given, len(self.members) + len(new))))
+            new.append((number, self.made(given, len(self.members) + len(new), usual or {})))
         refs = known | {each["ref"] for _, each in new}
         for number, each in new:
             if any(need["ref"] not in refs for need in each["needs"]):
@@ -105,9 +105,8 @@ class Flow:
         self.members += [each for _, each in new]
         return len(new)
 
-    def made(self, given, number):
-        usual = {"queue": self.queue, "payload": None, **self.given.get("defaults", {})}
-        job = {**usual, **given["job"]}
+    def made(self, given, number, usual):
+        job = {"queue": self.queue, "payload": None, **usual, **given["job"]}
         needs = [{"ref": need} if isinstance(need, str) else need for need in given.get("needs", [])]
         return {
             "number": number,
@@ -145,7 +144,7 @@ class FakeWorkflows:
         if known:
             return known.shape(), False
         flow = Flow(workflow, self.fake.time(self.fake.now_ms))
-        flow.take(workflow.get("members", []))
+        flow.take(workflow.get("members", []), workflow.get("defaults"))
         if "result_from" in workflow and not flow.open:
             if workflow["result_from"] not in [member["ref"] for member in flow.members]:
                 raise fault("/result_from", "no member has this ref")
@@ -324,7 +323,8 @@ class FakeWorkflows:
         flow.ended_at = self.fake.time(self.fake.now_ms)
         for name in ("on_success" if flow.state == "succeeded" else "on_failure", "on_end"):
             if name in flow.given and MUTANT != "fake-calls-nobody":
-                flow.callbacks[name] = self.release(flow, flow.given[name], "callback", None)
+                job = {**flow.given.get("defaults", {}), **flow.given[name]}
+                flow.callbacks[name] = self.release(flow, job, "callback", None)
 
     # What the fake tells of jobs.
 

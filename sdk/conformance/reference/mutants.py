@@ -107,6 +107,7 @@ MUTANTS = {
     "no-class-of-duplicates": "workflows.a_duplicate",
     "needs-lost": "workflows.a_circle",
     "parts-not-closed": "workflows.more_than_a_call_takes",
+    "parts-without-defaults": "workflows.more_than_a_call_takes",
     "parts-closed-anyway": "workflows.an_open_one_of_many",
     "waits-without-result": "workflows.wait_for_success",
     "failed-workflow-is-an-error": "workflows.wait_for_failure",

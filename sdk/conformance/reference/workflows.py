@@ -27,7 +27,9 @@ class Workflows:
         key = workflow.pop("idempotency_key", None)
         if "id" not in workflow and key is None and MUTANT != "workflow-without-id":
             workflow["id"] = make_id(workflow.get("queue"))
-        rest = workflow.get("members", [])[MOST_MEMBERS:]
+        # Defaults hold for the members of their own call.
+        usual = workflow.get("defaults", {}) if MUTANT != "parts-without-defaults" else {}
+        rest = [{**m, "job": {**usual, **m["job"]}} for m in workflow["members"][MOST_MEMBERS:]]
         if not rest:
             made, got = self.post("/v1/workflows", workflow, key, MUTANT != "creation-tried-once")
             return made, got[":status"] == 201

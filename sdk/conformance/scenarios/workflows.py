@@ -154,18 +154,19 @@ def a_circle(stage):
 @scenario
 def more_than_a_call_takes(stage):
     """A workflow of 10,001 members goes in two calls: the first leaves it open, the last closes it.
-    Each is sent again after a lost answer, and none adds a member twice.
+    Each is sent again after a lost answer, and none adds a member twice. The defaults hold for all.
     """
     members = [{"job": {"type": "quiet"}} for _ in range(10_000)] + [{"ref": "last", "job": {"type": "quiet"}}]
     lost = [stage.way.when(way.LOST_ANSWER, *CREATION), stage.way.when(way.LOST_ANSWER, *ADDITION)]
     own = stage.program.do("make_id", queue=stage.queue)["id"]
-    workflow = {"id": own, "queue": stage.queue, "members": members, "max_active": 1}
+    workflow = {"id": own, "queue": stage.queue, "defaults": {"priority": 5}, "members": members, "max_active": 1}
     made = stage.program.do("create_workflow", workflow=workflow)
     expect_equal([len(rule.hits) for rule in lost], [1, 1], "how many answers were lost")
     came = (made["workflow"]["members"], made["workflow"]["open"])
     expect_equal(came, (10_001, False), "members, open")
     last = stage.program.do("workflow_member", workflow=made["workflow"]["id"], ref="last")
-    expect_equal(last["number"], 10_000, "the number of the last")
+    came = (last["number"], last["definition"].get("priority"))
+    expect_equal(came, (10_000, 5), "number and priority of the last")
     sent = stage.way.requests(*CREATION)[0].said
     expect_equal((len(sent["members"]), sent["open"]), (10_000, True), "members and `open` of the first call")
     added = stage.way.requests(*ADDITION)[0].said

@@ -26,9 +26,10 @@ from millrace import (
     WaitTimeout,
     make_id,
 )
+from millrace._constants import MOST_MEMBERS
 from millrace._outcome import outcome_of
 from millrace._trace import Trace
-from millrace._workflow_operations import MOST_MEMBERS, Creation
+from millrace._workflow_operations import Creation
 from millrace.testing import Fake
 
 
@@ -82,22 +83,30 @@ class BuilderTest(unittest.TestCase):
         self.assertEqual(len(flow.members), 2)
 
     def test_many_members_go_in_parts(self):
-        flow = NewWorkflow()
-        for _ in range(2 * MOST_MEMBERS + 1):
+        flow = NewWorkflow(defaults={"queue": "q", "run_at": "2030-01-01T00:00:00Z"})
+        for _ in range(2 * MOST_MEMBERS):
             flow.add(None, NewJob("t"))
+        flow.add(None, NewJob("t", delay=5))
         creation = Creation(flow, Trace())
         said = millrace._json.loads(creation.first.body)
         self.assertEqual((len(said["members"]), said["open"]), (MOST_MEMBERS, True))
-        made = millrace.CreatedWorkflow(millrace.Workflow({"id": said["id"]}), True)
+        made = millrace.CreatedWorkflow(millrace.Workflow({"id": said["id"], "open": True}), True)
         rest = list(creation.rest(made))
         keys = [call.headers["Idempotency-Key"] for call in rest]
         self.assertEqual(keys, [f"{made.id}.10000", f"{made.id}.20000"])
         parts = [millrace._json.loads(call.body) for call in rest]
         self.assertEqual([part.get("close") for part in parts], [None, True])
         self.assertEqual([len(part["members"]) for part in parts], [MOST_MEMBERS, 1])
+        jobs = [part["members"][-1]["job"] for part in parts]  # with the defaults
+        first = {"type": "t", "queue": "q", "run_at": "2030-01-01T00:00:00Z"}
+        self.assertEqual(jobs, [first, {"type": "t", "queue": "q", "delay_ms": 5000}])
         other = millrace.CreatedWorkflow(millrace.Workflow({"id": make_id()}), False)
         self.assertEqual(list(creation.rest(other)), [])  # `unique` found a holder
         self.assertTrue(creation.is_whole(other))
+        whole = millrace.CreatedWorkflow(
+            millrace.Workflow({"id": said["id"], "open": False}), False
+        )
+        self.assertEqual(list(creation.rest(whole)), [])  # it was created before
         flow.idempotency_key = "k"
         with self.assertRaisesRegex(ValueError, "give it an id"):
             Creation(flow, Trace())
@@ -345,10 +354,18 @@ class FakeWorkflowTest(unittest.TestCase):
                     "/members/0/job/priority",
                 ),
                 ({"members": [{"job": {}}]}, "/members/0/job/type"),
+                ({"on_end": {"type": "t", "queue": ""}}, "/on_end/queue"),
             ):
                 with self.assertRaises(millrace.ValidationFailed) as caught:
                     self.app.create_workflow(bad)
                 self.assertEqual(caught.exception.errors[0]["where"], where)
+
+    def test_a_result_of_a_member_that_never_came(self):
+        with Fake(self.app):
+            made = self.app.create_workflow(NewWorkflow(open=True, result_from="late"))
+            self.app.close_workflow(made.id)
+            done = self.app.wait_workflow(made.id)
+            self.assertEqual((done.state, done.result), ("succeeded", None))
 
     def test_a_member_that_expires(self):
         with Fake(self.app) as fake:

@@ -10,6 +10,7 @@ export const COMMIT_PAUSE = 100;
 export const OUTCOME_DELAY = 5;
 export const MANY_OUTCOMES = 64;
 export const MOST_ITEMS = 1_000;
+export const MOST_MEMBERS = 10_000;
 export const MOST_OUTCOME_BYTES = 4 << 20;
 export const SLOW_LINE_BYTES_PER_S = 256 << 10;
 export const PAUSE_AFTER_REFUSAL = 200;

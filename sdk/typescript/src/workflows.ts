@@ -1,4 +1,5 @@
 import type { CallOptions } from "./call.js";
+import { MOST_MEMBERS } from "./constants.js";
 import { Operating } from "./operating.js";
 import { ifMatch, name, page, pagesOf, query, time, type IfMatch } from "./requests.js";
 import {
@@ -36,7 +37,6 @@ export interface MembersOptions extends CallOptions, PageOptions {
   include?: ("job" | "result")[] | undefined;
 }
 
-const MOST_MEMBERS = 10_000; // in one request
 // Members of a job that say one thing: if it has one of them, the defaults give it neither.
 const TOGETHER = [
   ["runAt", "delay"],

@@ -9,6 +9,7 @@ from typing import Any
 from ._fake_checks import Fault, faults_of
 from ._fake_refusal import Refusal
 from .models import WorkflowInput
+from .workflows import with_defaults
 
 STATES = ("blocked", "active", "succeeded", "failed", "skipped")
 ENDED = frozenset(STATES[2:])
@@ -115,15 +116,25 @@ class FakeFlow:
             return self.members[int(number)]
         raise Refusal("not_found", "the workflow has no such member; name its ref, or @ and number")
 
+    def job_of(self, wire: Mapping[str, Any], defaults: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return a job with what its request and its workflow say for all."""
+        return {"queue": self.queue, "payload": None, **with_defaults(wire, defaults or {})}
+
     # Members that come
 
-    def take(self, given: Sequence[Mapping[str, Any]]) -> int:
-        """Add members, or none if one is bad. Returns how many are new."""
-        _refuse(
+    def take(
+        self, given: Sequence[Mapping[str, Any]], defaults: Mapping[str, Any] | None = None
+    ) -> int:
+        """Add members, or none if one is bad. Returns how many are new.
+
+        `defaults` are those of the request that brings them.
+        """
+        jobs = [self.job_of(wire["job"], defaults) for wire in given]
+        refuse(
             [
-                {**fault, "pointer": f"/members/{place}/job{fault['pointer']}"}
-                for place, wire in enumerate(given)
-                for fault in faults_of(self._job_of(wire))
+                fault
+                for place, job in enumerate(jobs)
+                for fault in faults_at(f"/members/{place}/job", job)
             ]
         )
         new: list[tuple[int, FakeMember]] = []  # with the place of each in the request
@@ -134,7 +145,7 @@ class FakeFlow:
                 continue
             if ref in refs:
                 raise _fault(place, "another member has this ref; give each member its own")
-            member = self._made(wire, len(self.members) + len(new))
+            member = _made(wire, len(self.members) + len(new), jobs[place])
             new.append((place, member))
             if ref is not None:
                 refs[ref] = member
@@ -147,20 +158,6 @@ class FakeFlow:
         self.members += [member for _, member in new]
         self._by_ref.update(refs)
         return len(new)
-
-    def _made(self, wire: Mapping[str, Any], number: int) -> FakeMember:
-        needs = [
-            {"ref": need, "on": "succeeded"}
-            if isinstance(need, str)
-            else {"on": "succeeded", **need}
-            for need in wire.get("needs", ())
-        ]
-        is_any = bool(wire.get("needs_any"))
-        return FakeMember(number, wire.get("ref"), needs, is_any, self._job_of(wire))
-
-    def _job_of(self, wire: Mapping[str, Any]) -> dict[str, Any]:
-        usual = {"queue": self.queue, "payload": None, **self.given.get("defaults", {})}
-        return {**usual, **wire["job"]}
 
     # What follows from an end
 
@@ -225,6 +222,14 @@ class FakeFlow:
         return (other for other in self.members if need in other.needs)
 
 
+def _made(wire: Mapping[str, Any], number: int, job: dict[str, Any]) -> FakeMember:
+    needs = [
+        {"ref": need, "on": "succeeded"} if isinstance(need, str) else {"on": "succeeded", **need}
+        for need in wire.get("needs", ())
+    ]
+    return FakeMember(number, wire.get("ref"), needs, bool(wire.get("needs_any")), job)
+
+
 def _check_circles(new: Sequence[tuple[int, FakeMember]]) -> None:
     """Raise a Refusal if a new member needs itself, through what it needs."""
     rest = {member.ref: (place, member) for place, member in new if member.ref is not None}
@@ -244,12 +249,17 @@ def _check_circles(new: Sequence[tuple[int, FakeMember]]) -> None:
 def check_settings(body: Mapping[str, Any]) -> None:
     """Raise a Refusal that names each member that the API does not know."""
     known = WorkflowInput.__annotations__
-    _refuse(
+    refuse(
         [{"pointer": f"/{name}", "detail": "unknown member"} for name in body if name not in known]
     )
 
 
-def _refuse(faults: list[Fault]) -> None:
+def faults_at(where: str, job: Mapping[str, Any]) -> list[Fault]:
+    """Return the faults of a job at this place of a request."""
+    return [{**fault, "pointer": where + fault["pointer"]} for fault in faults_of(job)]
+
+
+def refuse(faults: list[Fault]) -> None:
     if faults:
         count = f"{len(faults)} fault{'' if len(faults) == 1 else 's'}"
         raise Refusal("validation_failed", count, faults[:20])

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Callable, Protocol
 
-from ._fake_flow import ENDED, FakeFlow, FakeMember, check_settings
+from ._fake_checks import Fault
+from ._fake_flow import ENDED, FakeFlow, FakeMember, check_settings, faults_at, refuse
 from ._fake_refusal import Refusal
 from ._ids import make_id
 from .errors import WaitTimeout
+from .workflows import CALLBACKS
 
 
 class FakeJobs(Protocol):
@@ -88,7 +90,8 @@ class FakeWorkflows:
             return 200, known.shown()
         queue = str(body.get("queue", "default"))
         flow = FakeFlow(body.get("id") or make_id(queue), body, self._jobs.now())
-        flow.take(body.get("members", ()))
+        flow.take(body.get("members", ()), body.get("defaults"))
+        refuse([fault for name in CALLBACKS for fault in self._faults_of_callback(flow, name)])
         self._check_result_from(flow)
         self._flows[flow.id] = flow
         if key is not None:
@@ -96,6 +99,12 @@ class FakeWorkflows:
         shown = flow.shown()  # as the server: members are released after the answer
         self._settle(flow)
         return 201, shown
+
+    @staticmethod
+    def _faults_of_callback(flow: FakeFlow, name: str) -> list[Fault]:
+        if name not in flow.given:
+            return []
+        return faults_at(f"/{name}", flow.job_of(flow.given[name], flow.given.get("defaults")))
 
     def _same_id(self, body: Mapping[str, Any]) -> FakeFlow | None:
         known = self._flows.get(body.get("id", ""))
@@ -134,8 +143,8 @@ class FakeWorkflows:
             )
         if "result" not in query.get("include", ""):
             return flow.shown()
-        ref = flow.given.get("result_from")
-        job = self._job(flow.find(ref)) if ref is not None else None
+        named = [one for one in flow.members if one.ref == flow.given.get("result_from")]
+        job = self._job(named[0]) if "result_from" in flow.given and named else None
         return {**flow.shown(), "result": job and job["result"]}
 
     def _list(self, query: Mapping[str, str]) -> dict[str, Any]:
@@ -234,7 +243,8 @@ class FakeWorkflows:
             self._stop(flow, "member_failed")
         elif flow.is_over():
             for name in flow.end(self._jobs.now()):
-                flow.callbacks[name] = self._submit(flow, flow.given[name], None)
+                job = flow.job_of(flow.given[name], flow.given.get("defaults"))
+                flow.callbacks[name] = self._submit(flow, job, None)
 
     def _release(self, flow: FakeFlow, member: FakeMember) -> None:
         member.state = "active"
@@ -243,7 +253,7 @@ class FakeWorkflows:
         except Refusal:
             member.state, member.reason = "failed", "refused"
 
-    def _submit(self, flow: FakeFlow, job: Mapping[str, Any], member: FakeMember | None) -> str:
+    def _submit(self, flow: FakeFlow, job: dict[str, Any], member: FakeMember | None) -> str:
         workflow = {
             "id": flow.id,
             "name": flow.given.get("name"),
@@ -251,8 +261,7 @@ class FakeWorkflows:
             "number": member and member.number,
             "role": "member" if member else "callback",
         }
-        wire = {"queue": flow.queue, **job}
-        id = self._jobs.release(wire, workflow)
+        id = self._jobs.release(job, workflow)
         self._of_jobs[id] = flow, member
         return id
 

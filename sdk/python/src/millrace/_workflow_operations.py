@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ._calls import Call, Repeat, Response, body, path, read_nothing, read_object
-from ._constants import LONGEST_WAIT_S
+from ._constants import LONGEST_WAIT_S, MOST_MEMBERS
 from ._ids import make_id
 from ._inputs import MemberInput, WorkflowInput
 from ._operations import page_of, reason_of, record_of
@@ -22,9 +22,7 @@ from .models import (
     Workflow,
     WorkflowWhy,
 )
-from .workflows import NewMember, NewWorkflow, member_wire, workflow_wire
-
-MOST_MEMBERS = 10_000  # of one call; the server's bound
+from .workflows import NewMember, NewWorkflow, member_wire, with_defaults, workflow_wire
 
 
 class Creation:
@@ -43,7 +41,10 @@ class Creation:
         if id is not None:
             wire = {"id": id, **wire}  # always first: the server compares a repetition's bytes
         self._trace = trace
-        self._rest = wire.get("members", [])[MOST_MEMBERS:]
+        # The server takes defaults for the members of the same call only.
+        usual = wire.get("defaults", {})
+        rest = wire.get("members", [])[MOST_MEMBERS:]
+        self._rest = [{**one, "job": with_defaults(one["job"], usual)} for one in rest]
         self._closes = not wire.get("open")
         if self._rest:
             if key is not None:
@@ -60,8 +61,8 @@ class Creation:
         )
 
     def rest(self, made: CreatedWorkflow) -> Iterator[Call[MembersAnswer]]:
-        """Yield the other calls; none if `made` is another workflow, which holds the unique key."""
-        if not self._rest or made.id != self.id:
+        """Yield the other calls, of which none is needed if it is whole."""
+        if self.is_whole(made):
             return
         for begin in range(0, len(self._rest), MOST_MEMBERS):
             part = self._rest[begin : begin + MOST_MEMBERS]
@@ -70,8 +71,10 @@ class Creation:
             yield _addition(made.id, part, None, is_last and self._closes, key, self._trace)
 
     def is_whole(self, made: CreatedWorkflow) -> bool:
-        """Whether the first call's answer is the workflow with all its members."""
-        return not self._rest or made.id != self.id
+        """Whether the first call's answer is all: there are no other members, an earlier creation
+        has added and closed it, or it is another workflow, which holds the unique key.
+        """
+        return not self._rest or made.id != self.id or not made.workflow.open
 
 
 def _read_created(response: Response) -> CreatedWorkflow:

@@ -105,7 +105,7 @@ class NewWorkflow:
             that of its jobs that name none. Default `default`.
         id: a UUIDv7 of this queue, from `make_id(queue)`. If it is left out, the client makes one.
         idempotency_key: instead of an id: the same key names the same workflow for 24 hours.
-        defaults: members of the API's, for the jobs that do not name them.
+        defaults: members of the API's, for the jobs and callbacks that do not name them.
         on_success, on_failure, on_end: a job to submit when it has succeeded; when it has failed or
             was cancelled; when it has ended.
         on_member_failed: what an uncaught failure does: `continue` (the rest runs), `stop`, or
@@ -188,14 +188,14 @@ class NewWorkflow:
             wire["timeout_ms"] = to_ms("timeout", self.timeout)
         if self.result_from is not None:
             wire["result_from"] = _need(self.result_from).ref
-        for name in _CALLBACKS:
+        for name in CALLBACKS:
             job = getattr(self, name)
             if job is not None:
                 wire[name] = job_wire(job)
         return {**wire, "members": [member.to_wire() for member in self.members]}
 
 
-_CALLBACKS = ("on_success", "on_failure", "on_end")
+CALLBACKS = ("on_success", "on_failure", "on_end")
 
 
 def job_wire(job: Submission | MemberJobInput) -> dict[str, Any]:
@@ -207,6 +207,19 @@ def job_wire(job: Submission | MemberJobInput) -> dict[str, Any]:
                 f"the job of a workflow has no {name}: the workflow makes it, once, when it is due"
             )
     return wire
+
+
+def with_defaults(job: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a job with the defaults that it does not name, as the server applies them."""
+    named = set(job)
+    for group in _TOGETHER:
+        if not named.isdisjoint(group):
+            named.update(group)
+    return {**{name: value for name, value in defaults.items() if name not in named}, **job}
+
+
+# If a job names one of these, the defaults give it none of them.
+_TOGETHER = (("run_at", "delay_ms"), ("traceparent", "tracestate"))
 
 
 def member_wire(member: NewMember | MemberInput) -> dict[str, Any]:
@@ -223,7 +236,7 @@ def workflow_wire(workflow: NewWorkflow | WorkflowInput) -> dict[str, Any]:
     wire: dict[str, Any] = dict(workflow)
     if "members" in wire:
         wire["members"] = [member_wire(member) for member in wire["members"]]
-    for name in _CALLBACKS:
+    for name in CALLBACKS:
         if name in wire:
             wire[name] = job_wire(wire[name])
     return wire

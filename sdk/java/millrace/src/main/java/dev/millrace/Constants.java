@@ -13,6 +13,7 @@ final class Constants {
   static final long OUTCOME_DELAY = Clock.millis(5);
   static final int MANY_OUTCOMES = 64;
   static final int MOST_ITEMS = 1_000;
+  static final int MOST_MEMBERS = 10_000;
   static final int MOST_OUTCOME_BYTES = 4 << 20;
   static final int SLOW_LINE_BYTES_PER_S = 256 << 10;
   static final long PAUSE_AFTER_REFUSAL = Clock.millis(200);

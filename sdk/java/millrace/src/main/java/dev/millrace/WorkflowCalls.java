@@ -12,7 +12,6 @@ import java.util.UUID;
 
 /** The client's calls on workflows. */
 abstract class WorkflowCalls extends ScheduleCalls {
-  private static final int MOST_MEMBERS = 10_000; // of one request
   private static final String WORKFLOWS = "/v1/workflows/";
 
   final Preparer preparer;
@@ -38,7 +37,7 @@ abstract class WorkflowCalls extends ScheduleCalls {
     String id = workflow.get("id");
     if (id == null && key == null) id = Ids.make(workflow.queue());
     List<NewMember> members = workflow.members();
-    boolean isLarge = members.size() > MOST_MEMBERS;
+    boolean isLarge = members.size() > Constants.MOST_MEMBERS;
     if (isLarge && key != null) {
       // The later parts go to the workflow's id, which the client must know before.
       throw new IllegalArgumentException(
@@ -47,7 +46,7 @@ abstract class WorkflowCalls extends ScheduleCalls {
     Map<String, Object> more = new LinkedHashMap<>();
     if (id != null) more.put("id", id);
     if (isLarge) more.put("open", true);
-    List<NewMember> first = isLarge ? members.subList(0, MOST_MEMBERS) : members;
+    List<NewMember> first = isLarge ? members.subList(0, Constants.MOST_MEMBERS) : members;
     Answer answer = send("/v1/workflows", workflow.write(codec, more, first), key);
     Workflow made = read(answer, Workflow.class);
     boolean isOwn = made.id().equals(id); // else it holds the unique key
@@ -62,8 +61,8 @@ abstract class WorkflowCalls extends ScheduleCalls {
     List<NewMember> members = workflow.members();
     boolean closes = workflow.get("open") == null;
     NewJob defaults = workflow.get("defaults"); // of each request, and an addition has none
-    for (int from = MOST_MEMBERS; from < members.size(); from += MOST_MEMBERS) {
-      int to = Math.min(from + MOST_MEMBERS, members.size());
+    for (int from = Constants.MOST_MEMBERS; from < members.size(); from += Constants.MOST_MEMBERS) {
+      int to = Math.min(from + Constants.MOST_MEMBERS, members.size());
       boolean isLast = to == members.size();
       Map<String, Object> more = isLast && closes ? Map.of("close", true) : Map.of();
       List<NewMember> part = members.subList(from, to);
