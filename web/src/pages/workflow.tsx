@@ -103,7 +103,7 @@ function Head({ of }: { of: Workflow }) {
   const took = (of.ended_at ? new Date(of.ended_at).getTime() : now.value) - new Date(of.created_at).getTime();
   return (
     <>
-      <div class="row wrap" style={{ gap: "0.5rem 1.25rem" }}>
+      <div class="row wrap" style={{ gap: "0.5rem 1.25rem", overflowWrap: "anywhere" }}>
         <span style={{ fontSize: "var(--t-l)", fontWeight: 600 }}>
           <StateMark state={of.state} />
         </span>

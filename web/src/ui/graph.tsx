@@ -15,6 +15,9 @@ const kOn: NeedOn[] = ["succeeded", "failed", "ended"];
 
 const clip = (text: string): string => (text.length <= kLongest ? text : `${text.slice(0, 10)}…${text.slice(-8)}`);
 
+// The accessible name has what is seen, and all of it.
+const spoken = (text: string): string => (clip(text) === text ? text : `${clip(text)}, ${text}`);
+
 interface Drawing {
   lines: GraphLine[];
   stateOf: (line: GraphLine) => MemberState;
@@ -33,7 +36,7 @@ function Node({ node, of, attributes }: { node: GraphNode; of: Drawing; attribut
   const line = of.lines[node.members[0]!]!;
   const state = of.stateOf(line);
   const needs = line.needs.map((need) => need.ref);
-  const label = `${node.label}, ${state}${needs.length > 0 ? `, needs ${needs.slice(0, 10).join(", ")}` : ""}`;
+  const label = `${spoken(node.label)}, ${state}${needs.length > 0 ? `, needs ${needs.slice(0, 10).join(", ")}` : ""}`;
   return (
     <a
       {...(attributes as object)}
@@ -46,9 +49,11 @@ function Node({ node, of, attributes }: { node: GraphNode; of: Drawing; attribut
       <g transform={`translate(9 ${node.height / 2 - 7})`} class={`c-${state}`}>
         <StateShape state={state} />
       </g>
-      <text x="30" y={node.height / 2} dy="0.34em">
-        {clip(node.label)}
-      </text>
+      <svg x="30" width={kNodeWidth - 36} height={node.height}>
+        <text y={node.height / 2} dy="0.34em">
+          {clip(node.label)}
+        </text>
+      </svg>
     </a>
   );
 }
@@ -65,7 +70,7 @@ function Fold({
   unfold: () => void;
 }) {
   const counts = within(of, node);
-  const text = `${count(node.members.length)} members ${node.label}: ${countsText(counts)}`;
+  const text = `${count(node.members.length)} members ${spoken(node.label)}: ${countsText(counts)}`;
   let x = 9;
   return (
     <g
@@ -223,22 +228,23 @@ export function GraphView(of: Drawing) {
             </span>
           ))}
         </span>
-        <span class="grow" />
-        {hasFolds && (
-          <Button size="tiny" onClick={() => setUnfolded("all")}>
-            Unfold all
+        <span class="row" style={{ marginLeft: "auto" }}>
+          {hasFolds && (
+            <Button size="tiny" onClick={() => setUnfolded("all")}>
+              Unfold all
+            </Button>
+          )}
+          {(unfolded === "all" || unfolded.size > 0) && (
+            <Button size="tiny" onClick={() => setUnfolded(new Set())}>
+              Fold
+            </Button>
+          )}
+          <Button size="tiny" icon="minus" label="Smaller" onClick={() => step(-1)} />
+          <Button size="tiny" icon="plus" label="Larger" onClick={() => step(1)} />
+          <Button size="tiny" onClick={fit}>
+            Fit
           </Button>
-        )}
-        {(unfolded === "all" || unfolded.size > 0) && (
-          <Button size="tiny" onClick={() => setUnfolded(new Set())}>
-            Fold
-          </Button>
-        )}
-        <Button size="tiny" icon="minus" label="Smaller" onClick={() => step(-1)} />
-        <Button size="tiny" icon="plus" label="Larger" onClick={() => step(1)} />
-        <Button size="tiny" onClick={fit}>
-          Fit
-        </Button>
+        </span>
       </div>
     </>
   );

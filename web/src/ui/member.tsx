@@ -124,7 +124,8 @@ export function MemberPanel(props: {
   const again = (): void => (props.reload(), detail.reload());
   return (
     <Panel
-      title={<span style={{ overflowWrap: "anywhere" }}>{name}</span>}
+      title={name}
+      class="member-panel"
       label={`Member ${name}`}
       actions={<Button kind="quiet" size="tiny" icon="close" label="Close the member" onClick={props.close} />}
       pad
