@@ -411,15 +411,15 @@ TEST_F(SchedulesTest, ATriggerIsAJobNowWhateverThePolicies) {
   api::Trigger trigger;
   const auto first = finish(trigger_schedule(caller(), "nightly", {trigger, {}, ""}));
   ASSERT_TRUE(first);
-  EXPECT_TRUE(first->created);
-  const auto job = shard_.machine().view(first->job.id);
+  EXPECT_TRUE(first->job->created);
+  const auto job = shard_.machine().view(first->job->job.id);
   ASSERT_NE(job, nullptr);
   EXPECT_EQ(job->job.extras->schedule.view(), "nightly");
   EXPECT_EQ(job->job.extras->scheduled_at, begin_);
   trigger.scheduled_at = begin_ - 1h;
   const auto second = finish(trigger_schedule(caller(), "nightly", {trigger, {}, ""}));
-  EXPECT_TRUE(second.value().created);
-  EXPECT_NE(second->job.id, first->job.id);
+  EXPECT_TRUE(second.value().job->created);
+  EXPECT_NE(second->job->job.id, first->job->job.id);
   EXPECT_THAT(runs("nightly"), ElementsAre("-3600 submitted", "0 submitted"));
   EXPECT_TRUE(
       is(finish(trigger_schedule(caller(), "nobody", {trigger, {}, ""})), ProblemCode::kNotFound));
