@@ -476,9 +476,9 @@ TEST(EncodeSchedule, OutcomesAndRuns) {
             R"({"description":"Every day","next":["1970-01-01T00:00:00.000Z"]})");
   std::string out;
   JsonWriter json(out);
-  encode_runs(json, {{time_from_ms(0), time_from_ms(1), *parse_job_id(kId), "submitted", 1, ""},
-                     {time_from_ms(0), time_from_ms(1), {}, "skipped_missed", 2, ""},
-                     {time_from_ms(0), time_from_ms(1), {}, "refused", 1, "full"}});
+  encode_runs(json, {{time_from_ms(0), time_from_ms(1), *parse_job_id(kId), {}, "submitted", 1, ""},
+                     {time_from_ms(0), time_from_ms(1), {}, {}, "skipped_missed", 2, ""},
+                     {time_from_ms(0), time_from_ms(1), {}, {}, "refused", 1, "full"}});
   EXPECT_EQ(out,
             R"({"items":[{"scheduled_at":"1970-01-01T00:00:00.000Z",)"
             R"("at":"1970-01-01T00:00:00.001Z","job_id":"0195a1b2-c3d4-7e5f-8899-aabbccddeeff",)"

@@ -431,10 +431,10 @@ TEST_F(SchedulesTest, ATriggerWithAKeyIsOneJob) {
   const auto first = finish(trigger_schedule(caller(), "nightly", {trigger, "k", "{}"}));
   const auto again = finish(trigger_schedule(caller(), "nightly", {trigger, "k", "{}"}));
   ASSERT_TRUE(first && again);
-  EXPECT_TRUE(first->created);
-  EXPECT_FALSE(again->created);
-  EXPECT_TRUE(again->replayed);
-  EXPECT_EQ(again->job.id, first->job.id);
+  EXPECT_TRUE(first->job->created);
+  EXPECT_FALSE(again->job->created);
+  EXPECT_TRUE(again->job->replayed);
+  EXPECT_EQ(again->job->job.id, first->job->job.id);
   EXPECT_THAT(runs("nightly"), ElementsAre("0 submitted"));
   const auto other = finish(trigger_schedule(caller(), "nightly", {trigger, "k", "{ }"}));
   EXPECT_TRUE(is(other, ProblemCode::kIdempotencyMismatch));
