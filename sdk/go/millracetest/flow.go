@@ -75,10 +75,13 @@ func (fl *flow) counts() millrace.MemberCounts {
 	}
 }
 
-// prepare completes a job of the workflow, and returns its faults.
-func (fl *flow) prepare(ctx context.Context, job millrace.NewJob, place string) (millrace.NewJob, []millrace.Fault) {
-	if fl.given.Defaults != nil {
-		job = job.WithDefaults(*fl.given.Defaults)
+// prepare completes a job of the workflow, and returns its faults. Defaults hold for one call alone; nil: the
+// call has none.
+func (fl *flow) prepare(
+	ctx context.Context, job millrace.NewJob, defaults *millrace.NewJob, place string,
+) (millrace.NewJob, []millrace.Fault) {
+	if defaults != nil {
+		job = job.WithDefaults(*defaults)
 	}
 	if job.Queue == "" {
 		job.Queue = fl.shown.Queue
@@ -110,7 +113,9 @@ func (fl *flow) prepare(ctx context.Context, job millrace.NewJob, place string) 
 }
 
 // resolve returns those of the given members that are new, without adding them.
-func (f *Fake) resolve(ctx context.Context, fl *flow, given []millrace.NewMember) ([]*member, *millrace.Error) {
+func (f *Fake) resolve(
+	ctx context.Context, fl *flow, given []millrace.NewMember, defaults *millrace.NewJob,
+) ([]*member, *millrace.Error) {
 	var added []*member
 	var faults []millrace.Fault
 	places, fresh := []string{}, map[string]*member{}
@@ -125,7 +130,7 @@ func (f *Fake) resolve(ctx context.Context, fl *flow, given []millrace.NewMember
 		if g.Ref != "" && fresh[g.Ref] != nil {
 			faults = append(faults, millrace.Fault{Where: place, Detail: "another member has this ref"})
 		}
-		job, wrong := fl.prepare(ctx, g.Job, place+"/job")
+		job, wrong := fl.prepare(ctx, g.Job, defaults, place+"/job")
 		faults = append(faults, wrong...)
 		m := &member{MemberDetail: millrace.MemberDetail{
 			NeedsAny: g.NeedsAny, Definition: &job,
@@ -379,7 +384,7 @@ func (f *Fake) grow(ctx context.Context, e *entry, grown millrace.Growth) *millr
 		}
 		skipped = append(skipped, m)
 	}
-	added, err := f.resolve(ctx, fl, grown.Members)
+	added, err := f.resolve(ctx, fl, grown.Members, nil)
 	if err != nil {
 		return err
 	}

@@ -144,7 +144,9 @@ func TestPoliciesAndCallbacks(t *testing.T) {
 func TestOpenWorkflowsGrowUntilTheyAreClosed(t *testing.T) {
 	fake := newSteps(millracetest.Drained)
 	client := fake.Client()
-	created, err := client.CreateWorkflow(ctx, millrace.NewWorkflow{Open: true, MaxActive: 1})
+	flow := millrace.NewWorkflow{Open: true, MaxActive: 1, Defaults: &millrace.NewJob{Priority: 7, MaxAttempts: 2}}
+	flow.OnEnd = &millrace.NewJob{Type: "end"}
+	created, err := client.CreateWorkflow(ctx, flow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +168,11 @@ func TestOpenWorkflowsGrowUntilTheyAreClosed(t *testing.T) {
 	if _, err := client.CloseWorkflow(ctx, created.ID); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, "the state", workflow(t, fake, created.ID).State, "succeeded")
+	ended := workflow(t, fake, created.ID)
+	wants(t, "the state", ended.State, "succeeded")
+	// The defaults hold for what is created, not for what is added.
+	wants(t, "of the callback", get(t, fake, ended.Callbacks.OnEnd).Priority, 7)
+	wants(t, "of the first member", fake.Enqueued("step")[0].Priority, 0)
 	if _, err := client.AddMembers(ctx, created.ID, more); err != nil {
 		t.Errorf("a repetition is refused: %v", err)
 	}

@@ -97,7 +97,7 @@ func (f *Fake) newFlow(ctx context.Context, workflow millrace.NewWorkflow) (*flo
 	if workflow.Unique != nil {
 		fl.shown.Unique = &millrace.WorkflowUnique{Key: workflow.Unique.Key}
 	}
-	added, refused := f.resolve(ctx, fl, workflow.Members)
+	added, refused := f.resolve(ctx, fl, workflow.Members, workflow.Defaults)
 	if refused != nil {
 		return nil, refused
 	}
@@ -116,7 +116,7 @@ func (f *Fake) newFlow(ctx context.Context, workflow millrace.NewWorkflow) (*flo
 		if callback.given == nil {
 			continue
 		}
-		complete, faults := fl.prepare(ctx, *callback.given, callback.name)
+		complete, faults := fl.prepare(ctx, *callback.given, workflow.Defaults, callback.name)
 		if len(faults) > 0 {
 			return nil, invalid(faults...)
 		}
@@ -296,7 +296,7 @@ func (f *Fake) AddMembers(ctx context.Context, id string, members millrace.NewMe
 				return hasEnded()
 			}
 			var err *millrace.Error
-			if added, err = f.resolve(ctx, fl, members.Members); err != nil {
+			if added, err = f.resolve(ctx, fl, members.Members, nil); err != nil {
 				return err
 			}
 			if len(added) > 0 && !fl.takesFrom(members.By) {
