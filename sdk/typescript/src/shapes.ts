@@ -1129,11 +1129,11 @@ export interface ScheduleJob {
 
 export interface ScheduleMember {
   /** The job, with what `defaults` gave it. */
-  job: ScheduleJob;
+  job: MemberJob;
   /** The name by which other members name this one. Left out if it has none. */
   ref?: string;
   /** What the member waits for. Left out if it waits for nothing. */
-  needs?: NeedInput[];
+  needs?: Need[];
   /** The first need that is met releases it. Left out if false. */
   needsAny?: boolean;
 }
@@ -1156,11 +1156,11 @@ export interface ScheduleWorkflow {
   /** The client's own strings, at most 8 KiB. */
   meta?: Record<string, string>;
   /** The job to submit when the workflow has succeeded. */
-  onSuccess?: ScheduleJob;
+  onSuccess?: MemberJob;
   /** The job to submit when it has failed or was cancelled. */
-  onFailure?: ScheduleJob;
+  onFailure?: MemberJob;
   /** The job to submit when it has ended. */
-  onEnd?: ScheduleJob;
+  onEnd?: MemberJob;
   /** The most members that are active at once. 1 to 1,000,000. */
   maxActive?: number;
   /**
@@ -1318,6 +1318,76 @@ export interface MemberCounts {
   succeeded: number;
   failed: number;
   skipped: number;
+}
+
+export interface Need {
+  /** The ref of another member, or `@` and its number. 1 to 128 characters. */
+  ref: string;
+  on: NeedOn;
+}
+
+export interface MemberJob {
+  /** The type, which decides who runs the jobs. */
+  type: string;
+  /**
+   * The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out,
+   * `default`.
+   */
+  queue: string;
+  runAt?: string;
+  /** From its release. At most 10 years. In milliseconds. */
+  delay?: number;
+  expiresAt?: string;
+  /**
+   * The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+   * are null, `message` of an error or a log line is empty. Always `true`.
+   */
+  redacted?: boolean;
+  /**
+   * Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. Default `null`.
+   */
+  payload?: unknown;
+  /** Lower runs first. Default `0`. -32,768 to 32,767. */
+  priority?: number;
+  /** The same as `expiresAt`, counted from the submission. At most 10 years. In milliseconds. */
+  expiresIn?: number;
+  /** The most attempts. Default the queue's. 1 to 1,000. */
+  maxAttempts?: number;
+  /** How long the job waits after a failed attempt. Default the queue's. */
+  retry?: RetryPolicy;
+  /** The length of a lease. Default the queue's. 1,000 to 86,400,000 ms. */
+  lease?: number;
+  /**
+   * The bound on one attempt, however often it is extended. Default none. At most 10 years. In
+   * milliseconds.
+   */
+  timeout?: number;
+  /** Allows one job for each key within the queue. */
+  unique?: Unique;
+  /** Names to find the job by. Default `[]`. At most 32 entries. */
+  tags?: string[];
+  /** The client's own strings, at most 8 KiB. Default `{}`. */
+  meta?: Record<string, string>;
+  /** W3C trace context. At most 512 characters. */
+  traceparent?: string;
+  /** W3C trace state, which goes with it. At most 512 characters. */
+  tracestate?: string;
+  /**
+   * The limits that a job must pass to start, its queue's included; each name once. `key` is
+   * required if the limit counts by key, and forbidden otherwise. At most 8 entries.
+   */
+  limits?: JobLimit[];
+  /**
+   * Jobs of one key of a queue run one at a time, by due time as submitted, then by order of
+   * submission; priority does not count among them. 1 to 128 characters.
+   */
+  orderKey?: string;
+  orderOnFailure?: OrderOnFailure;
+  /**
+   * The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128
+   * characters.
+   */
+  fairKey?: string;
 }
 
 /** The workflow that the job belongs to. */

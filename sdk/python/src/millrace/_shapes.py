@@ -599,11 +599,11 @@ class ScheduleJob(TypedDict):
 class ScheduleMember(TypedDict):
     ref: NotRequired[str]
     """The name by which other members name this one. Left out if it has none."""
-    needs: NotRequired[list[NeedInput]]
+    needs: NotRequired[list[Need]]
     """What the member waits for. Left out if it waits for nothing."""
     needs_any: NotRequired[bool]
     """The first need that is met releases it. Left out if false."""
-    job: ScheduleJob
+    job: MemberJob
     """The job, with what `defaults` gave it."""
 
 
@@ -622,11 +622,11 @@ class ScheduleWorkflow(TypedDict):
     """The client's own strings, at most 8 KiB."""
     members: list[ScheduleMember]
     on_member_failed: OnMemberFailed
-    on_success: NotRequired[ScheduleJob]
+    on_success: NotRequired[MemberJob]
     """The job to submit when the workflow has succeeded."""
-    on_failure: NotRequired[ScheduleJob]
+    on_failure: NotRequired[MemberJob]
     """The job to submit when it has failed or was cancelled."""
-    on_end: NotRequired[ScheduleJob]
+    on_end: NotRequired[MemberJob]
     """The job to submit when it has ended."""
     max_active: NotRequired[int]
     """The most members that are active at once. 1 to 1,000,000."""
@@ -639,13 +639,6 @@ class ScheduleWorkflow(TypedDict):
     """Whether the members' jobs stay until the workflow goes."""
 
 
-class NeedInput(TypedDict):
-    ref: str
-    """The ref of another member."""
-    on: NotRequired[NeedOn]
-    """The end that is waited for. Default `succeeded`."""
-
-
 class MemberCounts(TypedDict):
     """The number of members by state."""
 
@@ -654,6 +647,67 @@ class MemberCounts(TypedDict):
     succeeded: int
     failed: int
     skipped: int
+
+
+class Need(TypedDict):
+    ref: str
+    """The ref of another member, or `@` and its number. 1 to 128 characters."""
+    on: NeedOn
+
+
+class MemberJob(TypedDict):
+    run_at: NotRequired[str]
+    delay_ms: NotRequired[int]
+    """From its release. At most 10 years."""
+    type: str
+    """The type, which decides who runs the jobs."""
+    expires_at: NotRequired[str]
+    redacted: NotRequired[bool]
+    """The token may not see payloads: `payload` and `result` are left out, `checkpoint` and `stack`
+    are null, `message` of an error or a log line is empty. Always `true`.
+    """
+    queue: str
+    """The queue in which the job waits: 1 to 128 characters of `A-Za-z0-9._:/-`. If left out,
+    `default`.
+    """
+    payload: NotRequired[Any]
+    """Any JSON value of at most 1 MiB (a setting), kept and returned byte for byte. Default `null`.
+    """
+    priority: NotRequired[int]
+    """Lower runs first. Default `0`. -32,768 to 32,767."""
+    expires_in_ms: NotRequired[int]
+    """The same as `expires_at`, counted from the submission. At most 10 years."""
+    max_attempts: NotRequired[int]
+    """The most attempts. Default the queue's. 1 to 1,000."""
+    retry: NotRequired[RetryPolicy]
+    """How long the job waits after a failed attempt. Default the queue's."""
+    lease_ms: NotRequired[int]
+    """The length of a lease. Default the queue's. 1,000 to 86,400,000 ms."""
+    timeout_ms: NotRequired[int]
+    """The bound on one attempt, however often it is extended. Default none. At most 10 years."""
+    unique: NotRequired[UniqueInput]
+    """Allows one job for each key within the queue."""
+    tags: NotRequired[list[str]]
+    """Names to find the job by. Default `[]`. At most 32 entries."""
+    meta: NotRequired[dict[str, str]]
+    """The client's own strings, at most 8 KiB. Default `{}`."""
+    traceparent: NotRequired[str]
+    """W3C trace context. At most 512 characters."""
+    tracestate: NotRequired[str]
+    """W3C trace state, which goes with it. At most 512 characters."""
+    limits: NotRequired[list[JobLimit]]
+    """The limits that a job must pass to start, its queue's included; each name once. `key` is
+    required if the limit counts by key, and forbidden otherwise. At most 8 entries.
+    """
+    order_key: NotRequired[str]
+    """Jobs of one key of a queue run one at a time, by due time as submitted, then by order of
+    submission; priority does not count among them. 1 to 128 characters.
+    """
+    order_on_failure: NotRequired[OrderOnFailure]
+    fair_key: NotRequired[str]
+    """The key, such as a tenant, whose share the job uses in a queue that shares fairly. 1 to 128
+    characters.
+    """
 
 
 class WorkflowOfJob(TypedDict):
