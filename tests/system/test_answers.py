@@ -175,6 +175,14 @@ class Answers(harness.MillraceCase):
         self.done(self.api.put("/v1/schedules/b", {**often, "cron": None}))
         self.get("/v1/schedules/a", self.blinded)
         self.get("/v1/schedules")
+        members = [{"ref": "a", "job": {"type": "t"}}, {"needs": ["a"], "needs_any": True, "job": {"type": "t"}}]
+        set_ones = {"name": "n", "tags": ["t"], "meta": {"m": "1"}, "max_active": 9, "timeout_ms": 60_000}
+        set_ones |= {name: {"type": "t"} for name in ("on_success", "on_failure", "on_end")}
+        workflow = {"queue": "timed", "members": members, "result_from": "a", **set_ones}
+        self.done(self.api.put("/v1/schedules/w", {"cron": "@yearly", "workflow": workflow}))
+        self.done(self.api.post("/v1/schedules/w/trigger", {}))
+        self.get("/v1/schedules/w")
+        self.get("/v1/schedules/w/runs")
         self.done(self.api.put("/v1/schedules", {"managed_by": "m", "schedules": {}}))
         preview = {"cron": "30 2 * * *", "timezone": "Europe/Berlin"}
         self.done(self.api.post("/v1/schedules/preview", preview))

@@ -1131,11 +1131,11 @@ export interface ScheduleJob {
 
 export interface ScheduleMember {
   /** The job, with what `defaults` gave it. */
-  job: ScheduleJob;
+  job: MemberJob;
   /** The name by which other members name this one. Left out if it has none. */
   ref?: string;
   /** What the member waits for. Left out if it waits for nothing. */
-  needs?: (NeedSpec | string)[];
+  needs?: Need[];
   /** The first need that is met releases it. Left out if false. */
   needsAny?: boolean;
 }
@@ -1158,11 +1158,11 @@ export interface ScheduleWorkflow {
   /** The client's own strings, at most 8 KiB. */
   meta?: Record<string, string>;
   /** The job to submit when the workflow has succeeded. */
-  onSuccess?: ScheduleJob;
+  onSuccess?: MemberJob;
   /** The job to submit when it has failed or was cancelled. */
-  onFailure?: ScheduleJob;
+  onFailure?: MemberJob;
   /** The job to submit when it has ended. */
-  onEnd?: ScheduleJob;
+  onEnd?: MemberJob;
   /** The most members that are active at once. 1 to 1,000,000. */
   maxActive?: number;
   /**

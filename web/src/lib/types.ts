@@ -1276,11 +1276,11 @@ export interface ScheduleMember {
   /** The name by which other members name this one. Left out if it has none. */
   ref?: string;
   /** What the member waits for. Left out if it waits for nothing. */
-  needs?: NeedInput[];
+  needs?: Need[];
   /** The first need that is met releases it. Left out if false. */
   needs_any?: boolean;
   /** The job, with what `defaults` gave it. */
-  job: ScheduleJob;
+  job: MemberJob;
 }
 
 /**
@@ -1298,11 +1298,11 @@ export interface ScheduleWorkflow {
   members: ScheduleMember[];
   on_member_failed: OnMemberFailed;
   /** The job to submit when the workflow has succeeded. */
-  on_success?: ScheduleJob;
+  on_success?: MemberJob;
   /** The job to submit when it has failed or was cancelled. */
-  on_failure?: ScheduleJob;
+  on_failure?: MemberJob;
   /** The job to submit when it has ended. */
-  on_end?: ScheduleJob;
+  on_end?: MemberJob;
   /** The most members that are active at once. 1 to 1,000,000. */
   max_active?: number;
   /** After this time of a generation it stops as if cancelled, and has failed. At most 10 years. */
@@ -1311,13 +1311,6 @@ export interface ScheduleWorkflow {
   result_from?: string;
   /** Whether the members' jobs stay until the workflow goes. */
   keep_members: boolean;
-}
-
-export interface NeedInput {
-  /** The ref of another member. */
-  ref: string;
-  /** The end that is waited for. Default `succeeded`. */
-  on?: NeedOn;
 }
 
 export interface MembersAnswer {

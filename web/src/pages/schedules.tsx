@@ -43,6 +43,11 @@ function ScheduleState({ schedule }: { schedule: Schedule }) {
   const kinds = { active: "good", paused: "warn", ended: "", broken: "bad" };
   return <span class={`badge ${kinds[schedule.state]}`}>{schedule.state}</span>;
 }
+// A schedule makes jobs or workflows.
+function madeBy({ job, workflow }: Schedule): { what: string; queue: string } {
+  if (workflow) return { what: workflow.name ?? "a workflow", queue: workflow.queue };
+  return { what: job.type, queue: job.queue };
+}
 const timing = (schedule: Schedule): string => schedule.cron ?? `every ${exactly(schedule.every_ms ?? 0)}`;
 
 export function Schedules() {
@@ -71,7 +76,7 @@ export function Schedules() {
                 label="Schedules"
                 items={data.filter(
                   (schedule) =>
-                    !find || `${schedule.name} ${schedule.job.type}`.toLowerCase().includes(find.toLowerCase()),
+                    !find || `${schedule.name} ${madeBy(schedule).what}`.toLowerCase().includes(find.toLowerCase()),
                 )}
                 id={(schedule) => schedule.name}
                 open={(schedule) => href(["schedules", schedule.name])}
@@ -107,10 +112,10 @@ export function Schedules() {
                     name: "job",
                     head: "Job",
                     when: "mid",
-                    sort: (schedule) => schedule.job.type,
+                    sort: (schedule) => madeBy(schedule).what,
                     cell: (schedule) => (
                       <span class="soft">
-                        {schedule.job.type} in {schedule.job.queue}
+                        {madeBy(schedule).what} in {madeBy(schedule).queue}
                       </span>
                     ),
                   },
@@ -121,7 +126,11 @@ export function Schedules() {
                     when: "mid",
                     sort: (schedule) => schedule.last_scheduled_at ?? "",
                     cell: (schedule) =>
-                      schedule.last_job_id ? (
+                      schedule.last_workflow_id ? (
+                        <a href={href(["workflows", schedule.last_workflow_id])}>
+                          <Time at={schedule.last_scheduled_at} />
+                        </a>
+                      ) : schedule.last_job_id ? (
                         <a href={href(["jobs", schedule.last_job_id])}>
                           <Time at={schedule.last_scheduled_at} />
                         </a>
@@ -228,7 +237,10 @@ export function SchedulePage({ name }: { name: string }) {
             <Menu
               label="More"
               items={[
-                { text: "Edit", icon: "edit", run: () => setEditing(true) },
+                // The form is for jobs; workflows are set from a file.
+                ...(schedule.data?.schedule.workflow
+                  ? []
+                  : [{ text: "Edit", icon: "edit" as const, run: () => setEditing(true) }]),
                 { text: "Backfill…", icon: "retry", run: () => setFilling(true) },
                 { text: "Delete…", icon: "trash", danger: true, run: drop },
               ]}
@@ -248,7 +260,8 @@ export function SchedulePage({ name }: { name: string }) {
                     kind="bad"
                     title="It is broken, and makes no jobs"
                     actions={
-                      operate && (
+                      operate &&
+                      !s.workflow && (
                         <Button icon="edit" onClick={() => setEditing(true)}>
                           Edit
                         </Button>
@@ -307,7 +320,11 @@ export function SchedulePage({ name }: { name: string }) {
                                 head: "Job",
                                 class: "wide",
                                 cell: (run) =>
-                                  run.job_id ? (
+                                  run.workflow_id ? (
+                                    <a href={href(["workflows", run.workflow_id])} title={run.workflow_id}>
+                                      <code>{shortId(run.workflow_id)}</code>
+                                    </a>
+                                  ) : run.job_id ? (
                                     <a href={href(["jobs", run.job_id])} title={run.job_id}>
                                       <code>{shortId(run.job_id)}</code>
                                     </a>
@@ -343,15 +360,15 @@ export function SchedulePage({ name }: { name: string }) {
                         ["When", <code key="w">{timing(s)}</code>],
                         ["Zone", s.timezone],
                         [
-                          "Job",
+                          s.workflow ? "Workflow" : "Job",
                           <a key="j" href={href(["jobs"], { q: `schedule:${s.name}` })}>
-                            {s.job.type}
+                            {madeBy(s).what}
                           </a>,
                         ],
                         [
                           "Queue",
-                          <a key="q" href={href(["queues", s.job.queue])}>
-                            {s.job.queue}
+                          <a key="q" href={href(["queues", madeBy(s).queue])}>
+                            {madeBy(s).queue}
                           </a>,
                         ],
                         s.start_at ? ["From", absolute(s.start_at)] : ["", null],
@@ -454,8 +471,8 @@ function ScheduleForm({
   const [cron, setCron] = useState(schedule?.cron ?? "30 2 * * *");
   const [every, setEvery] = useState(schedule?.every_ms ? durationInput(schedule.every_ms) : "5m");
   const [zone, setZone] = useState(schedule?.timezone ?? localZone());
-  const [type, setType] = useState(schedule?.job.type ?? "");
-  const [queue, setQueue] = useState(schedule?.job.queue ?? "default");
+  const [type, setType] = useState(schedule?.job?.type ?? "");
+  const [queue, setQueue] = useState(schedule?.job?.queue ?? "default");
   const [payload, setPayload] = useState(jobMembers.get("payload") ?? "null");
   const [missed, setMissed] = useState(schedule?.missed ?? "one");
   const [overlap, setOverlap] = useState(schedule?.overlap ?? "allow");

@@ -14,7 +14,7 @@ from ._shapes import (
     JobState,
     KeyBound,
     MissedPolicy,
-    NeedInput,
+    NeedOn,
     NewJob,
     OnMemberFailed,
     OrderOnFailure,
@@ -247,6 +247,13 @@ class ScheduleInput(TypedDict):
     Only for expressions whose minute and hour do not begin with `*`: the others follow elapsed
     time, and are due both times. Default `once`.
     """
+
+
+class NeedInput(TypedDict):
+    ref: str
+    """The ref of another member."""
+    on: NotRequired[NeedOn]
+    """The end that is waited for. Default `succeeded`."""
 
 
 class MemberJobInput(TypedDict):

@@ -608,11 +608,11 @@ class ScheduleJob(TypedDict):
 class ScheduleMember(TypedDict):
     ref: NotRequired[str]
     """The name by which other members name this one. Left out if it has none."""
-    needs: NotRequired[list[NeedInput]]
+    needs: NotRequired[list[Need]]
     """What the member waits for. Left out if it waits for nothing."""
     needs_any: NotRequired[bool]
     """The first need that is met releases it. Left out if false."""
-    job: ScheduleJob
+    job: MemberJob
     """The job, with what `defaults` gave it."""
 
 
@@ -631,11 +631,11 @@ class ScheduleWorkflow(TypedDict):
     """The client's own strings, at most 8 KiB."""
     members: list[ScheduleMember]
     on_member_failed: OnMemberFailed
-    on_success: NotRequired[ScheduleJob]
+    on_success: NotRequired[MemberJob]
     """The job to submit when the workflow has succeeded."""
-    on_failure: NotRequired[ScheduleJob]
+    on_failure: NotRequired[MemberJob]
     """The job to submit when it has failed or was cancelled."""
-    on_end: NotRequired[ScheduleJob]
+    on_end: NotRequired[MemberJob]
     """The job to submit when it has ended."""
     max_active: NotRequired[int]
     """The most members that are active at once. 1 to 1,000,000."""
@@ -646,13 +646,6 @@ class ScheduleWorkflow(TypedDict):
     """The ref of a member, whose result is the workflow's."""
     keep_members: bool
     """Whether the members' jobs stay until the workflow goes."""
-
-
-class NeedInput(TypedDict):
-    ref: str
-    """The ref of another member."""
-    on: NotRequired[NeedOn]
-    """The end that is waited for. Default `succeeded`."""
 
 
 class MemberCounts(TypedDict):
