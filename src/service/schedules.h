@@ -10,8 +10,8 @@
 
 #include "api/schedule.h"
 #include "api/schedule_workflow.h"
-#include "core/schedules/schedule.h"
 #include "core/command.h"
+#include "core/schedules/schedule.h"
 #include "service/caller.h"
 #include "service/jobs.h"
 #include "service/workflows.h"

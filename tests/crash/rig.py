@@ -274,9 +274,7 @@ class Rig:
             self.probe.call("resume", "POST", f"/v1/queues/{queue}/resume", {"queue": queue})
         stop = threading.Event()
         kinds = (Drainer, Drainer, flows.FlowDrainer)
-        drainers = [
-            kind(f"drainer-{n}", self.targets, self.records, self.seed, stop) for n, kind in enumerate(kinds)
-        ]
+        drainers = [kind(f"drainer-{n}", self.targets, self.records, self.seed, stop) for n, kind in enumerate(kinds)]
         for drainer in drainers:
             drainer.start()
         try:

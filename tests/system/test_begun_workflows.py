@@ -192,7 +192,7 @@ class Schedules(BegunWords, harness.ServerCase):
 
     def test_a_limit_that_its_jobs_name_stays(self):
         limit = f"l.{self.queue}"
-        self.api.put(f"/v1/limits/{limit}", {"max_running": 1})
+        self.api.put(f"/v1/limits/{limit}", {"concurrency": 1})
         self.scheduled(self.member("a", job={"limits": [{"name": limit}]}))
         self.assert_refused(self.api.delete(f"/v1/limits/{limit}"), 409, "limit_in_use")
         self.scheduled(self.member("a"))
@@ -248,6 +248,7 @@ class Acks(BegunWords, harness.ServerCase):
         job = self.claimed()
         self.finish(job, enqueue=[self.workflow_item(self.member("a"))])
         self.server.restart(kill=True)
+        self.use(self.server)
         self.run_one("a")
         self.assertEqual(len(self.in_queue()), 1)
 

@@ -118,8 +118,12 @@ PLAIN = {
     "blocking": "everything that it waits for", "Workflow.created_at": "when it was made",
     "MemberCounts.succeeded": "members that succeeded", "MemberCounts.failed": "members that failed",
 }  # fmt: skip
-OPAQUE = {"Schedule.job", "Schedule.workflow", "ScheduleInput.workflow",
-          "MemberDetail.definition"}  # the application's, or as it was given
+OPAQUE = {
+    "Schedule.job",
+    "Schedule.workflow",
+    "ScheduleInput.workflow",
+    "MemberDetail.definition",
+}  # the application's, or as it was given
 IMPORTS = {"Duration": "java.time.Duration", "Instant": "java.time.Instant", "List": "java.util.List",
            "Map": "java.util.Map", "HashMap": "java.util.HashMap",
            "TreeMap": "java.util.TreeMap",

@@ -1863,6 +1863,8 @@ export interface LookedAt {
   types?: number;
   error_groups?: number;
   schedules?: number;
+  /** Running ones. */
+  workflows?: number;
   push_targets?: number;
   tokens?: number;
   nodes?: number;
