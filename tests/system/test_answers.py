@@ -22,6 +22,7 @@ UNSENT = {
         *(f"FindingAbout.{name}" for name in ("check", "error_group", "job", "push_target", "token")),
         "FindingAbout.worker",
     },
+    "takes a workflow that was left open for a day: service_test": {"FindingAbout.workflow"},
     "takes seconds without a server: test_schedule_firing.py": {"Run.count"},
     "takes a log that is trimmed before statistics have read it: api_test": {"StatsGap.from", "StatsGap.to"},
     "takes a minute without a worker": {"WhyNote.last_seen"},

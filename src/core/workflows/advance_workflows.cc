@@ -43,9 +43,10 @@ std::optional<Refusal> WorkflowDecider::judge_release(const JobSpec& spec) const
   return std::nullopt;
 }
 
-void WorkflowDecider::submit_judged(const JobSpec& spec) {
+void WorkflowDecider::submit_judged(const JobSpec& spec,
+                                    const std::optional<IdempotencyKey>& key) {
   const QueueSettings& settings = queue_for(spec.queue);
-  emit(Submitted{new_job(spec, settings), std::nullopt});
+  emit(Submitted{new_job(spec, settings), key});
 }
 
 std::vector<Parent> WorkflowDecider::parents_of(const WorkflowEntry& entry,

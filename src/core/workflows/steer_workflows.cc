@@ -1,13 +1,16 @@
 // Workflows: stops, retries, skips, and the messages between shards.
 
 #include <algorithm>
+#include <chrono>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
 #include "core/bounds.h"
 #include "core/row_bytes.h"
 #include "core/workflows/workflow_decider.h"
+#include "digest/fingerprint.h"
 
 namespace millrace::core {
 
@@ -209,6 +212,19 @@ bool WorkflowDecider::is_wanted(const Membership& member) {
   return false;
 }
 
+namespace {
+
+// Longer than any repetition of a message takes (engine/shard/outbox.h).
+constexpr std::chrono::hours kRoundKeyWindow{1};
+
+SubmissionKey key_of_round(const JobSpec& spec) {
+  const std::string round = std::to_string(spec.extras->member->round);
+  return {fingerprint(spec.queue.view(), "round " + round + " of " + to_string(spec.id)),
+          fingerprint("round"), kRoundKeyWindow};
+}
+
+}  // namespace
+
 // Each message has one round of one job.
 ItemReply WorkflowDecider::retry_job(const RetryMember& command) {
   const JobSpec& spec = *command.spec;
@@ -223,10 +239,13 @@ ItemReply WorkflowDecider::retry_job(const RetryMember& command) {
   reply.id = spec.id;
   if (state_.is_home_of(member.workflow) && !is_wanted(member)) return reply;
   if (!job) {
+    // A message that comes again may find that the job was made anew, has ended, and is gone.
+    const SubmissionKey key = key_of_round(spec);
+    if (judge_key(key, {})) return reply;
     if (judge_release(spec)) {
       refuse_for_good();
     } else {
-      submit_judged(spec);
+      submit_judged(spec, IdempotencyKey{key.key, key.body, add_saturating(now_, key.window)});
     }
     return reply;
   }

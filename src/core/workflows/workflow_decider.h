@@ -96,7 +96,7 @@ class WorkflowDecider : public Decider {
   std::vector<Parent> parents_of(const WorkflowEntry& entry, MemberNumber member) const;
   // None: it can be submitted.
   std::optional<Refusal> judge_release(const JobSpec& spec) const;
-  void submit_judged(const JobSpec& spec);
+  void submit_judged(const JobSpec& spec, const std::optional<IdempotencyKey>& key = {});
   void end(const WorkflowEntry& entry, WorkflowState state);
   void tell(const WorkflowEntry& entry, WorkflowChange change);
   static bool is_to_stop(const WorkflowEntry& entry);

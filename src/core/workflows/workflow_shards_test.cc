@@ -158,6 +158,32 @@ TEST_F(TwoShards, ARetryMakesAnewWhatIsGoneThere) {
   EXPECT_EQ(s.state(), "succeeded");
 }
 
+TEST_F(TwoShards, ARetryThatComesAgainDoesNotMakeTheJobTwice) {
+  SetQueue settings;
+  settings.queue = SharedBytes(s.queue_of(1));
+  settings.patch.succeeded = std::optional<Duration>(Duration{0});
+  s.decide(1, settings);
+  auto command = s.workflow({s.member("a", {}, 1), s.member("b", {}, 1)});
+  command.spec.keep_members = false;
+  s.create(command);
+  s.fail("a");
+  s.decide(1, Delete{{s.job_of("a")}});
+  RetryWorkflow retry;
+  retry.id = s.id;
+  s.tell(retry);
+  s.advance(0);
+  const auto boxes = s.boxes(0);
+  ASSERT_EQ(boxes.size(), 1U);
+  s.pass_on(0, boxes[0], true);
+  ASSERT_TRUE(there("a"));
+  const Job job = s.claim("a");  // delivers the box again, too
+  s.end("a", AckOutcome::kSucceeded);
+  s.pass_on(0, boxes[0], true);
+  s.pass_all();
+  EXPECT_FALSE(there("a"));
+  EXPECT_EQ(s.members(), "a=succeeded b=active");
+}
+
 TEST_F(TwoShards, ARetryThatIsRefusedForNowWaits) {
   s.create({s.member("a", {}, 1)});
   s.fail("a");
