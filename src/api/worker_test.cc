@@ -375,7 +375,7 @@ TEST(Growth, RefusesWhatDoesNotFit) {
   EXPECT_EQ(places_of(R"({"members":[{"ref":"a","job":{"type":"t","unique":{"key":"k"}}}]})"),
             (Strings{"/grow/members/0/job/unique"}));
   EXPECT_EQ(places_of(R"({"skip":["no ref"],"close":true})"),
-            (Strings{"/grow/close", "/grow/skip/0"}));
+            (Strings{"/grow/skip/0", "/grow/close"}));
   std::string many;
   for (std::size_t i = 0; i <= kMaxGrownMembers; ++i) many += R"("r",)";
   many.back() = ']';

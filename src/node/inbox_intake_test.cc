@@ -106,19 +106,19 @@ TEST_F(InboxIntakeTest, AWorkflowIsTakenInTheOrderOfItsQueue) {
     answer({1, id}, core::Reply(std::move(reply)));
   };
   prove();
-  read({row(1, InboxKind::kWorkflow), row(2), row(3, InboxKind::kWorkflow)});
-  EXPECT_EQ(offers(), (std::vector<std::uint64_t>{1, 2, 3}));
+  read({row(1, InboxKind::kWorkflow)});
+  EXPECT_EQ(offers(), std::vector<std::uint64_t>{1});
   answer_workflow(1, false, core::Rejection::kOverloaded);  // for now
-  refuse(2);
-  answer_workflow(3, false, core::Rejection::kOverloaded);
+  read({row(2)});
+  EXPECT_FALSE(intake_.next_call(now_));
+  EXPECT_EQ(offers(), std::vector<std::uint64_t>{});  // it stands behind the workflow
   now_ += InboxQueues::kPause;
-  intake_.begin_round();
-  next<ReadPage>();
+  read({});
   fetch_again(row(1, InboxKind::kWorkflow));
   EXPECT_EQ(offers(), std::vector<std::uint64_t>{1});
   answer_workflow(1, true, {});  // the append deletes the row
-  intake_.begin_round();
-  EXPECT_EQ(next<FetchRows>().keys.front().id, 2U);
+  read({});
+  EXPECT_EQ(next<FetchRows>().keys, (std::vector<InboxKey>{{1, 2}}));
 }
 
 TEST_F(InboxIntakeTest, AWorkflowThatIsThereAlreadyIsDroppedAndABadOneIsRejected) {

@@ -103,10 +103,10 @@ TEST(RunsTable, TellsWhatBecameOfEach) {
                         {.scheduled_at = kNow, .outcome = "skipped_missed", .count = 12},
                         {.scheduled_at = kNow, .outcome = "refused", .error = "queue_full"}},
                        kNoLimit),
-            "SCHEDULED AT              DELAY  OUTCOME         COUNT  JOB  ERROR\n"
+            "SCHEDULED AT              DELAY  OUTCOME         COUNT  JOB OR WORKFLOW  ERROR\n"
             "2026-03-01T00:00:00.000Z  250ms  submitted           1  j\n"
             "2026-03-01T00:00:00.000Z      -  skipped_missed     12  -\n"
-            "2026-03-01T00:00:00.000Z      -  refused             1  -    queue_full\n");
+            "2026-03-01T00:00:00.000Z      -  refused             1  -                queue_full\n");
 }
 
 TEST(ChangesText, NamesWhatChanged) {

@@ -85,8 +85,13 @@ inline bool calls_back(const Workflow& workflow) {
 // It has not ended, or a retry, a late success or the end of a callback can still change it: memory
 // keeps it.
 inline bool may_change(const Workflow& workflow) {
-  return !terms::has_ended(workflow.state) || calls_back(workflow) ||
-         workflow.counts[static_cast<std::size_t>(MemberState::kFailed)] > 0;
+  if (!terms::has_ended(workflow.state) || calls_back(workflow)) return true;
+  const auto has = [&](MemberState state) {
+    return workflow.counts[static_cast<std::size_t>(state)] > 0;
+  };
+  // What was skipped may run after a failure or a cancel.
+  return has(MemberState::kFailed) ||
+         (workflow.state != WorkflowState::kSucceeded && has(MemberState::kSkipped));
 }
 
 // A workflow with some of its members, as the tables or a reply have it.

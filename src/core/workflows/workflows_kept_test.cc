@@ -157,7 +157,11 @@ TEST(WorkflowsKept, ALateSuccessAfterTheEndChangesOnlyTheMember) {
   EXPECT_EQ(s.state(), "failed");
   EXPECT_EQ(s.record().version, version + 1);
   EXPECT_EQ(s.members(), "a=succeeded b=skipped");
-  EXPECT_EQ(s.retry(), Rejection::kInvalidState);
+  s.flush(0);
+  EXPECT_NE(s.entry(), nullptr);  // a retry may run what was skipped
+  EXPECT_EQ(s.retry(), Rejection::kNone);
+  EXPECT_EQ(s.members(), "a=succeeded b=active");
+  s.run("b");
   s.flush(0);
   EXPECT_EQ(s.entry(), nullptr);
 }
