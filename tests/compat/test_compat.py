@@ -95,7 +95,9 @@ class Samples(unittest.TestCase):
             self.assertEqual(states - said(flows, "state"), set(), each)
             self.assertEqual(known("WORKFLOW_REASON") - said(flows, "reason"), set(), each)
             self.assertEqual(known("MEMBER_STATE") - said(members, "state"), set(), each)
-            self.assertEqual(known("MEMBER_REASON") - said(members, "reason"), set(), each)
+            # A single shard refuses the ack.
+            elsewhere = {"GROWTH_REFUSED"} if each.store == "sqlite" else set()
+            self.assertEqual(known("MEMBER_REASON", *elsewhere) - said(members, "reason"), set(), each)
 
     def test_the_newest_have_every_event_in_their_journals(self):
         known = set(sample.known_events().values())
@@ -375,6 +377,9 @@ class Sampled(WorkflowWords, harness.MillraceCase):
             "stops.on_failure": None,
             "stops.on_end": None,
         }
+        for name in ("by-schedule-flow", "by-ack", "by-sql"):
+            if name in self.expected["workflows"]:
+                wanted |= {f"{name}.one": None, f"{name}.two": {"one": "succeeded"}, f"{name}.on_end": None}
         self.workflow_jobs_run(wanted)
         for role in ("goes-on.ready", "failed.on_failure"):
             self.assertEqual(self.state(self.id_of(role)), "succeeded", role)

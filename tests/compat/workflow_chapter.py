@@ -107,6 +107,7 @@ class Chapter(WorkflowWords, harness.MillraceCase):
         self.one_was_cancelled()
         self.one_timed_out()
         self.one_is_deleted()
+        self.acks_grow_one()
         self.a_schedule_begins_one()
         self.an_ack_begins_one()
 
@@ -241,6 +242,17 @@ class Chapter(WorkflowWords, harness.MillraceCase):
             job = self.story.jobs.pop(role)
             del self.story.ended[role]
             harness.eventually(lambda job=job: self.api.get(f"/v1/jobs/{job}").status == 404, what=f"the end of {role}")
+
+    def acks_grow_one(self):
+        """From the other shard it comes with the report, and may be refused then."""
+        name = "by-growth"
+        flow = self.write(name, self.line(name, "near"), self.line(name, "far-off", far=True))
+        self.run_through(name, "near", grow={"members": [self.line(name, "grown", far=True)]})
+        self.run_through(name, "grown", far=True)
+        unfit = {"members": [self.line(name, "lost", "nobody")]} if self.story.plan_shards > 1 else {}
+        self.begin(name, "far-off", far=True)
+        self.story.end(f"{name}.far-off", grow=unfit)
+        self.assertEqual(self.ended(flow)["state"], "failed" if unfit else "succeeded")
 
     def body(self, name):
         """Of a workflow that others begin."""

@@ -610,7 +610,7 @@ class Checks(unittest.TestCase):
                 self.past = Past()
                 getattr(self, name)()
                 covered |= {one.check for one in self.past.verdict().violations}
-        self.assertEqual(covered, set(checker.CHECKS))
+        self.assertEqual(covered, set(checker.CHECKS) - {"H20"})  # that one: test_flows_checker.py
 
     def test_a_story_is_told_in_order(self):
         self.past.life("a")

@@ -87,8 +87,9 @@ struct WorkflowWorld : ShardFixture {
   // --- The worker.
   // Claims all that is ready in the shard's queue: "b c", by name.
   std::string work() {
-    const auto claim =
-        now_answer<core::ClaimReply>(core::Command(ShardFixture::claim({queue}, {}, 100)));
+    core::Claim wanted = ShardFixture::claim({queue}, {}, 100);
+    wanted.lease = std::chrono::hours{1};
+    const auto claim = now_answer<core::ClaimReply>(core::Command(std::move(wanted)));
     std::map<std::string, core::Job> got;
     for (const core::ClaimReply::Item& item : claim.jobs) got[name_in(item.job)] = item.job;
     std::string names;
