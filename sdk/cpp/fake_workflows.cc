@@ -120,13 +120,13 @@ std::vector<FieldError> FakeWorkflows::faults_of(const FakeWorkflow& flow, const
   for (std::size_t i = 0; i < members.size(); ++i) {
     for (const Need& need : members[i].needs) {
       if (refs.contains(need.ref) || flow.numbers.contains(need.ref)) continue;
-      faults.push_back({fmt::format("/members/{}/needs", i),
+      faults.push_back({fmt::format("/members/{}", i),
                         fmt::format("no member has the ref {}; check the spelling", need.ref)});
     }
   }
   if (const auto circle = circle_in(members); faults.empty() && circle) {
     faults.push_back(
-        {fmt::format("/members/{}/needs", *circle),
+        {fmt::format("/members/{}", *circle),
          "the member needs itself, through what it needs; take one of the needs away"});
   }
   return faults;

@@ -183,7 +183,7 @@ TEST_F(FakeWorkflowsTest, FaultsAreRefused) {
   WorkflowBuilder circle;
   circle.add("a", play("two"), {"b"});
   circle.add("b", play("two"), {"a"});
-  EXPECT_EQ(client_.create_workflow(circle).error().errors.at(0).where, "/members/0/needs");
+  EXPECT_EQ(client_.create_workflow(circle).error().errors.at(0).where, "/members/0");
   WorkflowBuilder unknown;
   unknown.add("a", play("two"), {"c"});
   EXPECT_EQ(client_.create_workflow(unknown).error().problem(), Problem::kValidationFailed);

@@ -96,7 +96,7 @@ def is_there(flows, name, flow):
 def released_when_met(flows, _name, flow):
     """W1: a member starts only when its needs are met."""
     by_calls = flow.was_asked("cancel") or stops(flow)
-    for ref, claims in flow.claims.items():
+    for ref, claims in list(flow.claims.items()):
         needs = flow.members.get(ref, {}).get("needs", ())
         if not needs:
             continue

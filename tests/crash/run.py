@@ -46,8 +46,20 @@ class Round:
     damage between the last kill and the last start, after which the verdict must not be good.
     """
 
-    def __init__(self, seed, only=None, sabotage=None, nodes=0, bare=False, older=None, hostile=False, latency=False):
+    def __init__(
+        self,
+        seed,
+        only=None,
+        sabotage=None,
+        nodes=0,
+        bare=False,
+        older=None,
+        hostile=False,
+        latency=False,
+        workflows=False,
+    ):
         self.seed, self.sabotage, self.nodes, self.bare = seed, sabotage, nodes, bare
+        self.workflows = workflows  # whether clients make some
         self.hostile = hostile
         self.latency = latency  # whether the latency of claims is judged
         self.dice = random.Random(seed)
@@ -112,7 +124,8 @@ class Round:
                 server.binary = self.older
         rig.start()
         rig.make_queues()
-        threads = {"producer": self.dice.randint(2, 4), "worker": self.dice.randint(4, 7), "operator": 1, "weaver": 2}
+        threads = {"producer": self.dice.randint(2, 4), "worker": self.dice.randint(4, 7), "operator": 1}
+        threads["weaver"] = 2 if self.workflows else 0
         rig.start_clients(threads)
         time.sleep(self.dice.uniform(0.6, 1.2))
         for name in self.plan:
@@ -204,6 +217,7 @@ def report(done, tell):
         only += f" --nodes {done.nodes}" if done.nodes else ""
         only += " --bare" if done.bare else ""
         only += " --hostile" if done.hostile else ""
+        only += " --workflows" if done.workflows else ""
         only += "" if done.latency or not done.hostile else " --no-latency"
         only += f" --upgrade-from {done.older}" if done.older else ""
         print("VIOLATION", *done.findings, sep="\n")
@@ -254,6 +268,7 @@ def one_round(seed, options):
         older=options.upgrade_from,
         hostile=options.hostile,
         latency=options.hostile and not options.no_latency,
+        workflows=options.workflows,
     ).run()
 
 
@@ -271,6 +286,7 @@ def arguments(given=None):
     parser.add_argument("--only", metavar="FAULT")
     parser.add_argument("--nodes", type=int, default=0, help="so many, on PostgreSQL")
     parser.add_argument("--hostile", action="store_true", help="attacks instead of faults")
+    parser.add_argument("--workflows", action="store_true", help="clients that make workflows, too")
     parser.add_argument("--no-latency", action="store_true", help="judge no claim's time")
     parser.add_argument("--upgrade-from", metavar="BINARY", type=os.path.abspath)
     parser.add_argument("--bare", action="store_true", help="one fault a round")
