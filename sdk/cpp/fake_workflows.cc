@@ -186,7 +186,7 @@ void FakeWorkflows::advance(FakeWorkflow& flow) {
 void FakeWorkflows::judge(FakeWorkflow& flow, std::size_t number) {
   const FakeMember& member = flow.members[number];
   if (member.state != "blocked") return;
-  if (flow.state != "running") return set_state(flow, number, "skipped");
+  if (flow.state != "running") return set_state(flow, number, "skipped", "cancelled");
   std::size_t met = 0;
   std::size_t lost = 0;
   for (std::size_t i = 0; i < member.needs.size(); ++i) {
@@ -239,7 +239,7 @@ void FakeWorkflows::stop(FakeWorkflow& flow, std::string_view reason) {
   ++flow.version;
   for (std::size_t number = 0; number < flow.members.size(); ++number) {
     const FakeMember& member = flow.members[number];
-    if (member.state == "blocked") set_state(flow, number, "skipped");
+    if (member.state == "blocked") set_state(flow, number, "skipped", "cancelled");
     if (member.state == "active") static_cast<void>(jobs_.cancel(member.job_id, reason));
   }
 }

@@ -125,7 +125,8 @@ class Round:
         rig.start()
         rig.make_queues()
         threads = {"producer": self.dice.randint(2, 4), "worker": self.dice.randint(4, 7), "operator": 1}
-        threads["weaver"] = 2 if self.workflows else 0
+        if self.workflows:
+            threads["weaver"] = 2
         rig.start_clients(threads)
         time.sleep(self.dice.uniform(0.6, 1.2))
         for name in self.plan:
