@@ -114,7 +114,7 @@ std::vector<FieldError> FakeWorkflows::faults_of(const FakeWorkflow& flow, const
       faults.push_back({at + "/job", "a member's job has no id, unique, expires_at or key"});
     }
     if (!member.ref.empty() && !refs.insert(member.ref).second) {
-      faults.push_back({at + "/ref", "another member of the request has this ref"});
+      faults.push_back({at, "another member of the request has this ref"});
     }
   }
   for (std::size_t i = 0; i < members.size(); ++i) {

@@ -96,17 +96,18 @@ TEST(JobDetails, NameTheSchedule) {
 }
 
 TEST(RunsTable, TellsWhatBecameOfEach) {
-  EXPECT_EQ(runs_table({{.scheduled_at = kNow,
-                         .at = kNow + sdk::Milliseconds{250},
-                         .job_id = "j",
-                         .outcome = "submitted"},
-                        {.scheduled_at = kNow, .outcome = "skipped_missed", .count = 12},
-                        {.scheduled_at = kNow, .outcome = "refused", .error = "queue_full"}},
-                       kNoLimit),
-            "SCHEDULED AT              DELAY  OUTCOME         COUNT  JOB OR WORKFLOW  ERROR\n"
-            "2026-03-01T00:00:00.000Z  250ms  submitted           1  j\n"
-            "2026-03-01T00:00:00.000Z      -  skipped_missed     12  -\n"
-            "2026-03-01T00:00:00.000Z      -  refused             1  -                queue_full\n");
+  EXPECT_EQ(
+      runs_table({{.scheduled_at = kNow,
+                   .at = kNow + sdk::Milliseconds{250},
+                   .job_id = "j",
+                   .outcome = "submitted"},
+                  {.scheduled_at = kNow, .outcome = "skipped_missed", .count = 12},
+                  {.scheduled_at = kNow, .outcome = "refused", .error = "queue_full"}},
+                 kNoLimit),
+      "SCHEDULED AT              DELAY  OUTCOME         COUNT  JOB OR WORKFLOW  ERROR\n"
+      "2026-03-01T00:00:00.000Z  250ms  submitted           1  j\n"
+      "2026-03-01T00:00:00.000Z      -  skipped_missed     12  -\n"
+      "2026-03-01T00:00:00.000Z      -  refused             1  -                queue_full\n");
 }
 
 TEST(ChangesText, NamesWhatChanged) {

@@ -43,8 +43,7 @@ std::optional<Refusal> WorkflowDecider::judge_release(const JobSpec& spec) const
   return std::nullopt;
 }
 
-void WorkflowDecider::submit_judged(const JobSpec& spec,
-                                    const std::optional<IdempotencyKey>& key) {
+void WorkflowDecider::submit_judged(const JobSpec& spec, const std::optional<IdempotencyKey>& key) {
   const QueueSettings& settings = queue_for(spec.queue);
   emit(Submitted{new_job(spec, settings), key});
 }
