@@ -1,9 +1,9 @@
 // Jobs that an ack, a schedule or a workflow submits to queues of other shards, workflows that an
 // ack or a schedule creates, and messages about members of workflows. The commit of the ack's
 // outcome makes each of them a job in a queue of the acked job's own shard, with the submission as
-// its payload. A workflow goes this way to its own shard, too. From
-// there the shard's leader passes them on (node/relay.h). So they exist if and only if the
-// outcome does, and reach their queues a moment later.
+// its payload. A workflow goes this way to its own shard, too. From there the shard's leader passes
+// them on (node/relay.h). So they exist if and only if the outcome does, and reach their queues a
+// moment later.
 #pragma once
 
 #include <chrono>
